@@ -1,0 +1,67 @@
+# make demo    a tour of the example shop        make test   every check, as in CI
+# make ui      the shop in Airflow's UI          make stop   end the Spark that the demo left running
+# make test-airflow   all tests with a real Airflow and a browser (half an hour)
+# make bench   measure (prints a table)          make docs   build the documentation into build/site
+#
+# Everything lives in .venv, which the first target makes; `make clean` takes it away again.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+PIP    := $(BIN)/python -m pip install -qq --disable-pip-version-check
+DOTS   := ( while sleep 2; do printf .; done ) & dots=$$!; trap "kill $$dots" EXIT; # while the rest of the line runs
+
+# Of the tests with a real Airflow, those that `make test` runs; `make test-airflow` runs all of them.
+EVERYDAY := first_deploy or failure_in_the_middle or edits_while
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo ui stop test test-airflow lint docs bench clean
+
+help:
+	@sed -n 's/^# \(make .*\)/\1/p' Makefile
+
+venv: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null || { echo "There is no $(PYTHON) here. SparkDeploy needs Python 3.11 or newer: make PYTHON=/path/to/python $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "SparkDeploy needs Python 3.11 or newer; this is `$(PYTHON) --version`. Try: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	@printf "Making the virtual environment $(VENV), once; it takes some minutes "
+	@$(DOTS) { $(PYTHON) -m venv $(VENV) && $(PIP) --upgrade "pip>=25.1" && $(PIP) -c constraints.txt -e ".[embedded]" --group dev --group docs; } || { echo; echo "The packages could not be installed: pip says why above. Can it reach its index? Then run make $(MAKECMDGOALS) again."; exit 1; }
+	@echo && touch $(READY)
+
+demo: $(READY)
+	@$(BIN)/python dags_examples/demo.py
+
+ui: $(READY)
+	@$(BIN)/python dags_examples/ui.py
+
+stop: $(READY)
+	@$(BIN)/sparkdeploy local stop --warehouse build/demo/warehouse
+
+test: lint
+	@bash tests/services.sh
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --max-worker-restart 2 --durations=10 --ignore tests/airflow </dev/null
+	@$(BIN)/python -m pytest --durations=5 tests/airflow/test_scheduler.py -k "$(EVERYDAY)" </dev/null
+
+test-airflow: $(READY)
+	@bash tests/services.sh
+	@$(BIN)/python -m pytest --durations=10 tests/airflow </dev/null
+
+lint: $(READY)
+	@$(BIN)/ruff format --check --quiet . && $(BIN)/ruff check --quiet . && echo "ruff: clean"
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache | tail -n 3
+
+docs: export NO_MKDOCS_2_WARNING := 1
+docs: $(READY)
+	@$(BIN)/mkdocs build --strict --quiet && echo "build/site/index.html"
+
+bench: $(READY)
+	@$(BIN)/python benchmarks/bench.py
+	@$(BIN)/python benchmarks/spark.py
+	@$(BIN)/python benchmarks/rendering.py
+	@$(BIN)/python benchmarks/deploying.py
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
