@@ -1,0 +1,174 @@
+"""``data`` files: CSV with a header row, loaded into a managed table by key.
+
+A column's type is what the header says (``code:string``), or the narrowest that every
+value fits. An empty cell is NULL.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Hashable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from .diagnostics import Diagnostic, near_name
+from .lexer import combined_hash
+from .names import quote, quote_literal, quote_part
+from .objects import Column, TableDef
+from .sqltypes import TYPE_WORDS, canonical_type
+
+_NARROWEST = (
+    ("boolean", re.compile(r"(?i:true|false)\Z")),
+    ("bigint", re.compile(r"[+-]?(?:0|[1-9]\d{0,17})\Z")),
+    ("double", re.compile(r"[+-]?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?\Z")),
+    ("date", re.compile(r"\d{4}-\d\d-\d\d\Z")),
+    ("timestamp", re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?\Z")),
+)
+_TYPE = re.compile(r"(\w*)(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    definition: TableDef
+    rows: tuple[tuple[str, ...], ...]
+    hash: str
+
+
+def read_data(
+    text: str, keys: tuple[str, ...], path: str, first_line: int, problems: list[Diagnostic]
+) -> DataFile | None:
+    """The content of a CSV file; None, and problems, when it is not usable."""
+
+    def report(line: int, code: str, message: str, advice: str) -> None:
+        problems.append(Diagnostic(path, line, code, message, advice))
+
+    reader = csv.reader(io.StringIO(text), strict=True)
+    numbered: list[tuple[int, tuple[str, ...]]] = []
+    line = first_line
+    try:
+        for cells in reader:
+            if cells:
+                numbered.append((line, tuple(cells)))
+            line = first_line + reader.line_num  # where the next row begins: a cell may have lines
+    except csv.Error as error:
+        report(
+            line, "SD141", f"not CSV: {error}", "Close every quote, and double those inside a quoted cell."
+        )
+        return None
+    if not numbered:
+        report(first_line, "SD141", "the file is empty", "The first row must name the columns.")
+        return None
+    header_line, header = numbered[0]
+    rows = numbered[1:]
+    count = len(problems)
+    for line, row in rows:
+        if len(row) != len(header):
+            report(
+                line,
+                "SD141",
+                f"{len(row)} cells in a row, {len(header)} in the header",
+                "Add or remove cells.",
+            )
+    columns = [
+        _column(cell, [row[i] for _, row in rows if len(row) == len(header)]) for i, cell in enumerate(header)
+    ]
+    names = [column.name.casefold() for column in columns]
+    for name in sorted({name for name in names if names.count(name) > 1 or not name}):
+        report(
+            header_line, "SD141", f"column {name or '(no name)'} is there twice or has no name", "Rename it."
+        )
+    for column in columns:
+        word, rest = _TYPE.match(column.type).groups()  # type: ignore[union-attr]
+        if word.casefold() not in TYPE_WORDS or rest.count("(") != rest.count(")"):
+            advice = (
+                near_name(word.casefold(), TYPE_WORDS)
+                or "Write a type of Spark, like string or decimal(10,2)."
+            )
+            report(header_line, "SD141", f"column {column.name}: {column.type} is not a type", advice)
+    key_names = [key.casefold() for key in keys]
+    if len(set(key_names)) < len(key_names):
+        report(header_line, "SD142", "a key column is named twice", "Name each once in keys=.")
+    for key in sorted(set(key_names) - set(names)):
+        report(header_line, "SD142", f"key {key} is not a column", f"Columns: {', '.join(names)}.")
+    if not keys:
+        report(
+            header_line, "SD142", "no key columns", "Add -- //// METADATA keys=<columns> as the first line."
+        )
+    if len(problems) > count:
+        return None
+    at = [names.index(key) for key in key_names]
+    seen: dict[tuple[Hashable, ...], int] = {}
+    for line, row in rows:
+        if not all(row[i] for i in at):
+            report(
+                line,
+                "SD143",
+                "a key cell is empty, and NULL is equal to nothing",
+                "Fill it, or remove the row.",
+            )
+            continue
+        key_value = tuple(_value(row[i], columns[i].type) for i in at)
+        if key_value in seen:
+            spelled = ", ".join(row[i] for i in at)
+            report(
+                line,
+                "SD143",
+                f"key {spelled} is also in line {seen[key_value]}",
+                "Keep one of the rows, or add a column to keys=.",
+            )
+        seen.setdefault(key_value, line)
+    if len(problems) > count:
+        return None
+    content = tuple(row for _, row in rows)
+    stream = [*(f"{column.name}:{column.type}" for column in columns), "\x1d", *key_names, "\x1d"]
+    stream += map(repr, sorted(content))  # quoted, so that no cell can pass for two
+    return DataFile(TableDef(tuple(columns)), content, combined_hash(*stream))
+
+
+def _value(cell: str, type: str) -> Hashable:
+    """What a cell means in a column of this type: ``1`` and ``+1`` are one key."""
+    try:
+        if type in ("tinyint", "smallint", "int", "bigint"):
+            return int(cell)
+        if type in ("float", "double") or type.startswith("decimal"):
+            return Decimal(cell)
+    except (ValueError, ArithmeticError):
+        return cell
+    return cell.casefold() if type == "boolean" else cell
+
+
+def _column(cell: str, values: list[str]) -> Column:
+    name, colon, declared = cell.strip().partition(":")
+    if colon and declared.strip():
+        return Column(name.strip(), canonical_type(declared))
+    filled = [value for value in values if value]
+    for candidate, pattern in _NARROWEST:
+        if filled and all(pattern.match(value) for value in filled):
+            return Column(name.strip(), candidate)
+    return Column(name.strip(), "string")
+
+
+def create_sql(physical: tuple[str, ...], definition: TableDef) -> str:
+    """The managed table that the file is loaded into."""
+    columns = ", ".join(f"{quote_part(column.name)} {column.type}" for column in definition.columns)
+    return f"CREATE TABLE {quote(physical)} ({columns})"
+
+
+def load_sql(physical: tuple[str, ...], data: DataFile) -> str:
+    """The statement that makes the table hold the rows of the file, and no others.
+
+    A cell is text until it is cast: Spark says which one does not fit its column.
+    """
+    columns = data.definition.columns
+    casts = ", ".join(f"CAST({quote_part(c.name)} AS {c.type}) AS {quote_part(c.name)}" for c in columns)
+    names = ", ".join(quote_part(column.name) for column in columns)
+    rows = [f"  ({', '.join(map(_cell, row))})" for row in sorted(data.rows)]
+    none = "" if rows else "\nWHERE false"
+    listed = ",\n".join(rows or [f"  ({', '.join(['NULL'] * len(columns))})"])
+    return f"INSERT OVERWRITE TABLE {quote(physical)}\nSELECT {casts} FROM VALUES\n{listed}\nAS file ({names}){none}"
+
+
+def _cell(cell: str) -> str:
+    return quote_literal(cell) if cell else "NULL"

@@ -1,0 +1,315 @@
+"""Dirty propagation: from what changed to what must be redeployed, with every reason.
+
+The rules are those of a small Datalog program. Each of them has exactly one dirty premise,
+so its least fixed point is what can be reached from the seeds in a graph whose edges are the
+rules; each rule is one function below that adds its edges, with the rule in its docstring.
+The reasons of a fact are the edges that lead to it. All of it is linear in facts and edges.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from .names import ObjectName
+from .order import dominance
+from .settings import Propagation
+
+
+class Fact(NamedTuple):
+    """Something that is dirty. ``kind`` is object, schema, compute or index."""
+
+    kind: str
+    name: tuple[str, ...]
+
+    @property
+    def object(self) -> ObjectName:
+        """The object that a fact about an object or an index is about."""
+        return ObjectName(*self.name[:2])
+
+
+class Reason(NamedTuple):
+    """Why a fact holds: the rule, and the fact that it follows from (None for a seed)."""
+
+    rule: str  # changed, drift, forced, dependency, schema, compute
+    because: Fact | None = None
+
+
+Chain = tuple[tuple[Fact, Reason], ...]
+_RULES = ("changed", "drift", "forced", "dependency", "schema", "compute")
+
+
+def object_fact(name: ObjectName) -> Fact:
+    return Fact("object", name)
+
+
+def schema_fact(schema: str) -> Fact:
+    return Fact("schema", (schema,))
+
+
+def compute_fact(compute: str) -> Fact:
+    return Fact("compute", (compute,))
+
+
+def index_fact(name: ObjectName, index: str) -> Fact:
+    return Fact("index", (*name, index))
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The input: what there is, and what changed.
+
+    ``objects`` are all objects, removed ones with their last schema. ``dependents`` leads from
+    an object to those that depend on it. ``changed`` holds the seeds with their rule, changed
+    or drift. ``boundary`` are the computes that the repository uses; no other counts.
+    """
+
+    objects: tuple[ObjectName, ...]
+    dependents: Mapping[ObjectName, tuple[ObjectName, ...]]
+    changed: Mapping[ObjectName, str]
+    forced: tuple[str, ...] = ()
+    computes: Mapping[ObjectName, tuple[str, ...]] = field(default_factory=dict)
+    index_computes: Mapping[tuple[ObjectName, str], str] = field(default_factory=dict)
+    changed_indexes: tuple[tuple[ObjectName, str], ...] = ()
+    sinks: frozenset[ObjectName] = frozenset()
+    replacements: frozenset[ObjectName] = frozenset()
+    boundary: frozenset[str] = frozenset()
+    propagation: Propagation = Propagation()
+
+
+class Dirty:
+    """The least fixed point, as the part of the graph of rules that the seeds reach."""
+
+    def __init__(self, rules: _Rules) -> None:
+        self._number = rules.number
+        self._facts = rules.facts
+        self._seeds = rules.seeds
+        self._edges = rules.edges
+        self._sources, self._spans = dominance(rules.edges, 0)
+        self._dirty: dict[str, list[Fact]] = {}
+        for fact, span in zip(self._facts, self._spans, strict=True):
+            if span[0] >= 0:
+                self._dirty.setdefault(fact.kind, []).append(fact)
+        for found in self._dirty.values():
+            found.sort()
+
+    def __contains__(self, fact: Fact) -> bool:
+        number = self._number.get(fact)
+        return number is not None and self._spans[number][0] >= 0
+
+    def facts(self, kind: str) -> Sequence[Fact]:
+        """All dirty facts of a kind, sorted."""
+        return self._dirty.get(kind, [])
+
+    def reasons(self, fact: Fact) -> tuple[Reason, ...]:
+        """Every reason of a fact that does not rest on the fact itself.
+
+        A changed object makes its schema dirty, and a dirty schema its objects: that is a
+        reason for the others, but not for the object that it began with. A reason is circular
+        when every derivation of it passes the fact, that is, when the fact dominates it.
+        """
+        if fact not in self:
+            return ()
+        number = self._number[fact]
+        begin, end = self._spans[number]
+        found = {Reason(rule) for rule in self._seeds.get(number, ())}
+        for source in self._sources[number]:
+            if source and not begin <= self._spans[source][0] < end:
+                found.add(Reason(_rule(self._facts[source], fact), self._facts[source]))
+        return tuple(
+            sorted(found, key=lambda reason: (_RULES.index(reason.rule), reason.because or Fact("", ())))
+        )
+
+    def begins(self, fact: Fact, rule: str) -> bool:
+        """Whether a fact is a seed by this rule, without looking at its other reasons."""
+        return rule in self._seeds.get(self._number.get(fact, 0), ())
+
+    def chains(self, fact: Fact) -> Iterator[Chain]:
+        """Every way from a fact down to a seed that passes no fact twice, shortest first.
+
+        There can be very many: take as many as you need. Those that are shortest at best are
+        followed first, so that what is not taken is hardly looked at.
+        """
+        sorted_reasons = cache(self._by_distance)
+        # Of each way so far: how long it is at best, which reasons it took, and the next to take.
+        heap: list[tuple[int, tuple[int, ...], Chain, Fact, int]] = []
+
+        def push(chain: Chain, places: tuple[int, ...], current: Fact, place: int) -> None:
+            found = sorted_reasons(current)
+            if place < len(found):
+                distance, number, _ = found[place]
+                heappush(heap, (len(chain) + distance, (*places, number), chain, current, place))
+
+        push((), (), fact, 0)
+        while heap:
+            _, places, chain, current, place = heappop(heap)
+            push(chain, places[:-1], current, place + 1)
+            _, _, reason = sorted_reasons(current)[place]
+            longer = (*chain, (current, reason))
+            if reason.because is None:
+                yield longer
+            elif all(step[0] != reason.because for step in longer):
+                push(longer, places, reason.because, 0)
+
+    def _by_distance(self, fact: Fact) -> list[tuple[int, int, Reason]]:
+        """The reasons of a fact: how far each is from a seed, and its place among all of them."""
+        return sorted(
+            (0 if reason.because is None else self._distance[self._number[reason.because]], place, reason)
+            for place, reason in enumerate(self.reasons(fact))
+        )
+
+    @cached_property
+    def _distance(self) -> list[int]:
+        """How many steps every fact is from a seed."""
+        found = [-1] * len(self._edges)
+        found[0] = 0
+        queue = deque([0])
+        while queue:
+            number = queue.popleft()
+            for target in self._edges[number]:
+                if found[target] < 0:
+                    found[target] = found[number] + 1
+                    queue.append(target)
+        return found
+
+    def shortest_chain(self, fact: Fact) -> Chain:
+        """The shortest way from a fact down to a seed, in linear time."""
+        came: dict[Fact, tuple[Fact, Reason]] = {}
+        queue = deque([fact])
+        while queue:
+            current = queue.popleft()
+            for reason in self.reasons(current):
+                if reason.because is None:
+                    steps = [(current, reason)]
+                    while current != fact:
+                        current, step = came[current]
+                        steps.append((current, step))
+                    return tuple(reversed(steps))
+                if reason.because not in came and reason.because != fact:
+                    came[reason.because] = (current, reason)
+                    queue.append(reason.because)
+        return ()
+
+
+def propagate(facts: Facts) -> Dirty:
+    """The least fixed point of the rules below."""
+    if not facts.changed and not facts.forced and not facts.changed_indexes:
+        facts = Facts((), {}, {})  # nothing follows from nothing
+    return Dirty(_Rules(facts))
+
+
+def _rule(source: Fact, fact: Fact) -> str:
+    if fact.kind == "object":
+        return {"object": "dependency", "schema": "schema"}.get(source.kind, "compute")
+    return "schema" if fact.kind == "schema" else "compute"
+
+
+class _Rules:
+    """The rules as edges between numbered facts; 0 is the root, whose edges lead to the seeds."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.input = facts
+        schemas = sorted({name.schema for name in facts.objects} | set(facts.forced))
+        indexes = sorted({*facts.index_computes, *facts.changed_indexes})
+        self.facts = [
+            Fact("", ()),
+            *(Fact("object", name) for name in facts.objects),
+            *(Fact("schema", (schema,)) for schema in schemas),
+            *(Fact("compute", (compute,)) for compute in sorted(facts.boundary)),
+            *(Fact("index", (*name, index)) for name, index in indexes),
+        ]
+        self.number = {fact: position for position, fact in enumerate(self.facts)}
+        self.edges: list[list[int]] = [[] for _ in self.facts]
+        self.seeds: dict[int, list[str]] = {}
+        self._objects = {name: position for position, name in enumerate(facts.objects, 1)}
+        self._schemas = {schema: len(facts.objects) + 1 + place for place, schema in enumerate(schemas)}
+        self._dependents()
+        self._schema_of()
+        self._compute_users()
+        self._changed()
+        self._changed_indexes()
+        self._forced()
+
+    def _seed(self, number: int, rule: str) -> None:
+        self.seeds.setdefault(number, []).append(rule)
+        self.edges[0].append(number)
+
+    def _forced(self) -> None:
+        """DirtySchema(S) :- ForcedSchema(S)"""
+        for schema in self.input.forced:
+            self._seed(self._schemas[schema], "forced")
+
+    def _changed(self) -> None:
+        """Dirty(O) :- Changed(O)
+        DirtyCompute(C) :- Changed(O), StmtUsesCompute(O, C), not IsSink(O)
+        DirtyCompute(C) :- Changed(O), IndexUsesCompute(O, _, C), not IsSink(O)"""
+        facts = self.input
+        own_indexes: dict[ObjectName, list[str]] = {}
+        for (name, _), compute in facts.index_computes.items():
+            own_indexes.setdefault(name, []).append(compute)
+        for name, rule in facts.changed.items():
+            number = self._objects[name]
+            self._seed(number, rule)
+            if name not in facts.sinks and facts.propagation.through_compute(name.schema):
+                for compute in (*facts.computes.get(name, ()), *own_indexes.get(name, ())):
+                    self._to_compute(number, compute)
+
+    def _to_compute(self, number: int, compute: str) -> None:
+        target = self.number.get(compute_fact(compute))
+        if target is not None:
+            self.edges[number].append(target)
+
+    def _dependents(self) -> None:
+        """Dirty(O) :- DependsOn(O, P), Dirty(P), not IsReplacement(P)
+
+        A replacement reaches the dependents in its own schema where the schema rule, which
+        would reach them otherwise, is switched off."""
+        facts = self.input
+        for name, dependents in facts.dependents.items():
+            if name in facts.replacements:
+                if facts.propagation.through_schema(name.schema):
+                    continue
+                dependents = tuple(other for other in dependents if other.schema == name.schema)
+            self.edges[self._objects[name]] += [self._objects[other] for other in dependents]
+
+    def _schema_of(self) -> None:
+        """DirtySchema(S) :- ObjectInSchema(O, S), Dirty(O), not IsSink(O)
+        Dirty(O) :- ObjectInSchema(O, S), DirtySchema(S)"""
+        facts = self.input
+        through = {schema: facts.propagation.through_schema(schema) for schema in self._schemas}
+        for name, number in self._objects.items():
+            schema = self._schemas[name.schema]
+            self.edges[schema].append(number)
+            if through[name.schema] and name not in facts.sinks:
+                self.edges[number].append(schema)
+
+    def _compute_users(self) -> None:
+        """Dirty(O) :- StmtUsesCompute(O, C), DirtyCompute(C)
+        DirtyIndex(O, I) :- IndexUsesCompute(O, I, C), DirtyCompute(C)"""
+        facts = self.input
+        users: list[tuple[ObjectName, str, int]] = [
+            (name, compute, self._objects[name]) for name, used in facts.computes.items() for compute in used
+        ]
+        users += [
+            (name, compute, self.number[index_fact(name, index)])
+            for (name, index), compute in facts.index_computes.items()
+        ]
+        for name, compute, number in users:
+            source = self.number.get(compute_fact(compute))
+            if source is not None and facts.propagation.through_compute(name.schema):
+                self.edges[source].append(number)
+
+    def _changed_indexes(self) -> None:
+        """DirtyIndex(O, I) :- ChangedIndex(O, I)
+        DirtyCompute(C) :- ChangedIndex(O, I), IndexUsesCompute(O, I, C)"""
+        facts = self.input
+        for name, index in facts.changed_indexes:
+            number = self.number[index_fact(name, index)]
+            self._seed(number, "changed")
+            compute = facts.index_computes.get((name, index))
+            if compute and facts.propagation.through_compute(name.schema):
+                self._to_compute(number, compute)

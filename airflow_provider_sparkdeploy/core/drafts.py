@@ -1,0 +1,233 @@
+"""The setup and export operations of one object, before they are put in order.
+
+Each function answers one question: what does this object need? Nothing here looks at another
+object. (What is taken away of an object is in ``drops``.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .csvdata import create_sql
+from .drafting import Context, alterations, draft
+from .lexer import combined_hash
+from .names import Node, quote, quote_literal
+from .objects import Action, Statement
+from .operations import Operation
+from .records import change_record, index_record
+from .state import DeployedObject, PutChange, PutIndex, PutObject, Settle
+from .statement import alter_view, or_replace, view_text
+
+
+def setup(context: Context) -> dict[Node, list[Operation]]:
+    """Everything that brings the object to what its file says, by change."""
+    diff = context.diff
+    if diff.new is None or diff.drops or not context.touched or diff.new.kind == "sink":
+        return {}
+    new = context.new
+    found: dict[Node, list[Operation]] = {}
+    if new.scripted:
+        found = _scripted(context)
+        after = [*alterations(context, "setup"), *_comment(context)]
+    elif new.kind == "table":
+        after = _table(context)
+    elif context.dirty:
+        after = _stateless(context)
+    else:
+        after = _comment(context)
+    after += _indexes(context)
+    if after:
+        found.setdefault(Node(*new.name, new.changes[-1].name), []).extend(after)
+    if found and not context.component:
+        operations = list(found.values())[-1]
+        operations[-1] = operations[-1].leaving(Settle(new.name, new.digest))
+    return found
+
+
+def export(context: Context) -> list[Operation]:
+    """The statements of a sink."""
+    diff = context.diff
+    if diff.new is None or diff.new.kind != "sink" or not context.dirty or not context.touched:
+        return []
+    statements = context.new.body.statements
+    record = PutObject(replace(context.head, digest=context.new.digest))
+    return [
+        draft(
+            context, "export", "run", statement.sql, str(number), statement=number, digest=statement.hash,
+            effects=(record,) if number == len(statements) else (), destructive=statement.destructive,
+        )
+        for number, statement in enumerate(statements, 1)
+    ]  # fmt: skip
+
+
+def fixpoint(contexts: list[Context], reasons: tuple[tuple[str, ...], ...]) -> Operation:
+    """The one operation that computes a cyclic component, named after its first member."""
+    statements = [context.new.body.statements[0] for context in contexts]
+    operation = draft(
+        contexts[0], "setup", "fixpoint", ";\n".join(statement.sql for statement in statements), "fixpoint",
+        digest=combined_hash(*(statement.hash for statement in statements)),
+        effects=tuple(_computed(context) for context in contexts),
+    )  # fmt: skip
+    return replace(operation, reasons=reasons)
+
+
+def _computed(context: Context) -> PutObject:
+    """A member of a component once it is computed; its indexes, if any, come after."""
+    return PutObject(
+        context.head if context.new.indexes else replace(context.head, digest=context.new.digest)
+    )
+
+
+def _scripted(context: Context) -> dict[Node, list[Operation]]:
+    """One operation per statement; each also records how far its change has come."""
+    new = context.new
+    head = PutObject(_body_record(context))
+    return {
+        Node(*new.name, pending.change.name): [
+            draft(
+                context, "setup", statement.action, statement.sql, pending.change.name, str(number),
+                change=pending.change.name, statement=number, digest=statement.hash,
+                effects=(head, PutChange(new.name, change_record(new.name, pending.change, context.requires, number))),
+                destructive=statement.destructive, narrows=statement.destructive,
+                compute=pending.change.compute,
+            )
+            for number, statement in enumerate(pending.change.statements, 1)
+            if number > pending.start
+        ]
+        for pending in context.diff.pending
+    }  # fmt: skip
+
+
+def _body_record(context: Context) -> DeployedObject:
+    """What is recorded once the body is deployed: the comment is not set yet if it is due."""
+    if not _comment_due(context):
+        return context.head
+    old = context.diff.old
+    before = None if old is None or _made_anew(context) else old.comment
+    return replace(context.head, comment=before, definition=context.new.definition)
+
+
+def _table(context: Context) -> list[Operation]:
+    """A declarative table: created, or altered difference by difference."""
+    if not context.absent:
+        return alterations(context, "setup")
+    statement = context.new.body.statements[0]
+    record = PutObject(_body_record(context))
+    create = draft(context, "setup", "create", statement.sql, digest=statement.hash, effects=(record,))
+    return [create, *_comment(context)]
+
+
+def _stateless(context: Context) -> list[Operation]:
+    """The body of an object that must be redeployed, and its comment where that is lost or new."""
+    new = context.new
+    record = PutObject(_body_record(context))
+    if new.kind == "data":
+        return [*_data(context, record), *_comment(context)]
+    statement = new.body.statements[0]
+    action, sql = _body(context)
+    if context.component:
+        if not context.absent:
+            return _comment(context)
+        record = PutObject(replace(record.record, hash=""))  # not done before the fixpoint is
+    body = draft(context, "setup", action, sql, digest=statement.hash, effects=(record,))
+    return [body, *_comment(context)]
+
+
+def _body(context: Context) -> tuple[Action, str]:
+    """Created, refreshed, or replaced in place, so that readers never miss it."""
+    new = context.new
+    statement = new.body.statements[0]
+    if context.absent:
+        return "create", statement.sql
+    if new.kind == "materialized_view":
+        return "replace" if context.diff.changed else "refresh", statement.sql
+    if _swaps_query(context):
+        return "replace", alter_view(new.physical, statement.sql[statement.query :])
+    return "replace", or_replace(statement.sql)
+
+
+def _swaps_query(context: Context) -> bool:
+    """Whether ALTER VIEW is enough: it swaps the query in one metastore call.
+
+    It can do nothing else, so anything but the query must be as deployed, and a list of
+    columns does not survive it.
+    """
+    new, old = context.new, context.diff.old
+    statement = new.body.statements[0]
+    if new.kind != "view" or not statement.query or old is None:
+        return False
+    return context.settings.catalog_type(new.physical) == "builtin" and _same_header(statement, old.text)
+
+
+def _same_header(statement: Statement, deployed: str) -> bool:
+    """Whether two CREATE VIEW statements differ in nothing but the query."""
+    wanted = statement.sql
+    header = wanted[: statement.query]
+    if header[-1:].isspace() and deployed.startswith(header):
+        return True  # letter for letter, which is nearly always so, and need not be lexed
+    new, old = view_text(wanted), view_text(deployed) if deployed else None
+    return new is not None and old is not None and new.header == old.header
+
+
+def _data(context: Context, record: PutObject) -> list[Operation]:
+    new = context.new
+    assert new.definition is not None
+    found = []
+    if context.absent:
+        empty = PutObject(replace(record.record, hash=""))  # not done before the rows are in
+        sql = create_sql(new.physical, new.definition)
+        found.append(draft(context, "setup", "create", sql, "create", effects=(empty,)))
+    sql = new.body.statements[0].sql
+    found.append(draft(context, "setup", "load", sql, "load", digest=new.body.hash, effects=(record,)))
+    return found
+
+
+def _made_anew(context: Context) -> bool:
+    """Whether setup makes the object without the comment that it had: CREATE OR REPLACE VIEW
+    replaces the properties with the text."""
+    replaced = context.new.kind == "view" and context.dirty and not _swaps_query(context)
+    return context.absent or replaced
+
+
+def _comment_due(context: Context) -> bool:
+    new = context.new
+    if new.kind == "table" and not new.scripted and not context.absent:
+        return False  # an alteration of the table sees to it
+    if new.comment is None and not context.diff.comment:
+        return False
+    return new.comment is not None if _made_anew(context) else context.diff.comment
+
+
+def _comment(context: Context) -> list[Operation]:
+    """The comment from the header, which is set apart from the body; without one it is removed."""
+    if not _comment_due(context):
+        return []
+    new = context.new
+    literal = None if new.comment is None else quote_literal(new.comment)
+    if new.kind in ("table", "data"):
+        sql = f"COMMENT ON TABLE {quote(new.physical)} IS {literal or 'NULL'}"
+    elif literal is None:
+        sql = f"ALTER VIEW {quote(new.physical)} UNSET TBLPROPERTIES IF EXISTS ('comment')"
+    else:
+        sql = f"ALTER VIEW {quote(new.physical)} SET TBLPROPERTIES ('comment' = {literal})"
+    record = context.head
+    if context.component:  # its body is not done before the fixpoint is
+        old = None if context.absent else context.diff.old
+        record = replace(
+            record, hash=old.hash if old else "", text=old.text if old else record.text, due=context.dirty
+        )
+    return [draft(context, "setup", "alter", sql, "comment", effects=(PutObject(record),))]
+
+
+def _indexes(context: Context) -> list[Operation]:
+    """Indexes that changed, and all of them when their object is made anew."""
+    new = context.new
+    made = context.absent and (context.dirty or bool(context.diff.pending))
+    return [
+        draft(
+            context, "setup", "index", index.sql, index.name, "index", digest=index.hash,
+            effects=(PutIndex(new.name, index_record(index)),), compute=index.compute, index=index.name,
+        )
+        for index in new.indexes
+        if made or index.name in context.indexes
+    ]  # fmt: skip

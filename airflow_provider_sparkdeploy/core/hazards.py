@@ -1,0 +1,204 @@
+"""Plans that would contradict themselves: setup reading what teardown has dropped."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from .diagnostics import Diagnostic
+from .diff import Diff
+from .lexer import lex
+from .names import ObjectName
+from .objects import ObjectDef, Statement
+from .operations import Operation
+from .repository import Repository
+from .resolve import Resolver, make_resolver, physical_schema
+from .scriptdiff import Pending
+from .state import DeployedObject
+from .statement import unquoted, view_text
+
+# What stands before an expression; behind anything else a word may be a name that is given.
+_BEFORE_A_COLUMN = frozenset(
+    [
+        ",",
+        "(",
+        "=",
+        "<",
+        ">",
+        "+",
+        "-",
+        "*",
+        "/",
+        "select",
+        "distinct",
+        "where",
+        "and",
+        "or",
+        "not",
+        "by",
+        "on",
+        "having",
+        "case",
+        "when",
+        "then",
+        "else",
+    ]
+)
+
+
+def find_hazards(
+    repository: Repository,
+    diff: Diff,
+    operations: tuple[Operation, ...],
+    selected: frozenset[ObjectName] | None,
+) -> list[Diagnostic]:
+    """A setup statement that reads what the same plan tears down is an error.
+
+    A dropped object that does not come back must not be read by anything; one that does come
+    back is empty until it is filled, so scripts must not read it; a dropped column must not
+    be named by a script that reads its table, nor be read by a query over that table alone.
+    """
+    gone, emptied, columns = _torn_down(operations, diff)
+    if not gone and not emptied and not columns:
+        return []
+    resolver = _with_removed(repository, diff)
+    problems: list[Diagnostic] = []
+    for name in _readers(diff, operations, gone, selected):
+        entry = diff.objects[name]
+        item = entry.new
+        assert item is not None
+        for statement in _statements(item, entry.pending):
+            for target in sorted(_targets(statement, resolver, name.schema) - {name}):
+                message = _judge(item, statement, target, gone, emptied, columns)
+                if message:
+                    problems.append(
+                        Diagnostic(
+                            item.path,
+                            statement.line,
+                            "SD410",
+                            f"{name} reads {message}",
+                            "Change what reads it first, or deploy in two steps.",
+                            object=str(name),
+                        )
+                    )
+    return problems
+
+
+def _readers(
+    diff: Diff,
+    operations: tuple[Operation, ...],
+    gone: set[ObjectName],
+    selected: frozenset[ObjectName] | None,
+) -> list[ObjectName]:
+    """What this plan sets up, and what it leaves as it is although it read what is gone now.
+
+    (What is not selected is no error: there the drop is blocked.)
+    """
+    found = {operation.object for operation in operations if operation.phase != "teardown"}
+    for name, record in diff.state.items() if gone else ():
+        if not gone.isdisjoint(record.dependencies) and name in diff.objects:
+            entry = diff.objects[name]
+            if entry.new is not None and not entry.left and (selected is None or name in selected):
+                found.add(name)
+    return sorted(found)
+
+
+def _statements(item: ObjectDef, pending: tuple[Pending, ...]) -> list[Statement]:
+    if not item.scripted:
+        return [statement for change in item.changes for statement in change.statements]
+    return [statement for entry in pending for statement in entry.change.statements[entry.start :]]
+
+
+def _torn_down(
+    operations: tuple[Operation, ...], diff: Diff
+) -> tuple[set[ObjectName], set[ObjectName], dict[ObjectName, set[str]]]:
+    dropped = {
+        operation.object
+        for operation in operations
+        if operation.phase == "teardown"
+        and operation.index is None
+        and (operation.action == "drop" or diff.objects[operation.object].status == "removed")
+    }
+    created = {operation.object for operation in operations if operation.phase == "setup"}
+    columns: dict[ObjectName, set[str]] = {}
+    for operation in operations:
+        if operation.phase == "teardown" and operation.action == "alter":
+            entry = diff.objects[operation.object]
+            after = next(item.after for item in entry.alterations if item.sql == operation.sql)
+            assert entry.old is not None
+            assert entry.old.definition is not None
+            kept = {column.name.casefold() for column in after.columns}
+            columns.setdefault(operation.object, set()).update(
+                column.name.casefold()
+                for column in entry.old.definition.columns
+                if column.name.casefold() not in kept
+            )
+    tables = {
+        operation.object
+        for operation in operations
+        if operation.phase == "teardown" and operation.destructive
+    }
+    return dropped - created, dropped & created & tables, columns
+
+
+def _with_removed(repository: Repository, diff: Diff) -> Resolver:
+    """A resolver that also knows what the repository no longer has, also in schemas that are gone."""
+    known = make_resolver(repository)
+    folders = dict(known.folders)
+    objects: dict[ObjectName, ObjectDef | DeployedObject] = {}
+    for name, entry in diff.objects.different.items():
+        if entry.new is None and entry.old is not None:
+            objects[name] = entry.old
+            schema = physical_schema(entry.old.physical[:-1])
+            if name.schema not in folders.get(schema, ()):
+                folders[schema] = (*folders.get(schema, ()), name.schema)
+    return Resolver({**objects, **known.objects}, folders, known.catalogs)  # type: ignore[dict-item]
+
+
+def _targets(statement: Statement, resolver: Resolver, schema: str) -> set[ObjectName]:
+    references = statement.references
+    found = {resolver.table(parts, schema) for parts in references.tables}
+    found |= {resolver.function(parts, schema) for parts in references.calls}
+    found |= {resolver.word(parts, schema) for parts in references.words}
+    return {name for name in found if name is not None}
+
+
+def _judge(
+    item: ObjectDef,
+    statement: Statement,
+    target: ObjectName,
+    gone: set[ObjectName],
+    emptied: set[ObjectName],
+    columns: dict[ObjectName, set[str]],
+) -> str:
+    if target in gone:
+        return f"{target}, which this plan drops"
+    if target in emptied and item.scripted:
+        return f"{target}, which this plan drops and creates again, empty"
+    dropped = columns.get(target)
+    if not dropped:
+        return ""
+    named = sorted(dropped & (_words(statement) if item.scripted else _columns_read(statement)))
+    return f"column {named[0]} of {target}, which this plan drops before" if named else ""
+
+
+def _words(statement: Statement) -> set[str]:
+    return {unquoted(word).casefold() for word in lex(statement.sql).texts}
+
+
+def _columns_read(statement: Statement) -> set[str]:
+    """Words that can be nothing but columns of the one table that the query of a view reads.
+
+    A query over two tables may mean the other one's column, and a name that is given (AS x, in
+    a list of columns, of a CTE) hides the column: there nothing is said, because a false alarm
+    would stop the plan.
+    """
+    view = view_text(statement.sql) if statement.action == "create" else None
+    if view is None or len(set(statement.references.tables)) != 1 or statement.references.words:
+        return set()
+    texts = [unquoted(text).casefold() for text in lex(view.query).texts]
+    pairs = list(pairwise(texts))
+    given = {word for before, word in pairs if before == "as"} | {
+        word for word, after in pairs if after == "("
+    }
+    found = {word for before, word in pairs if before in _BEFORE_A_COLUMN}
+    return found - given if texts[0] == "select" else set()
