@@ -1,0 +1,151 @@
+"""The deploy log beside what it describes: a table that survives the loss of Airflow.
+
+One writer, under the lock, appends what the table does not have yet: concurrent INSERTs into a
+built-in table lose rows that were acknowledged. Entries are numbered within their run, so one
+that is appended twice (a crash between the INSERT and the note of it) is read once. Intents
+are not part of it: what has no outcome when a run ends gets one by the next.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ..core.deploylog import Entry, decode_entry, encode_entry
+from ..core.names import quote, quote_literal
+from .session import Row, Spark, SparkFailure
+
+TABLE = "deploy_log"
+_RECORDED = "recorded"
+_LARGEST = 1_000_000  # characters of one INSERT
+_ABSENT = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND")
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """An entry, and its number among the recorded entries of its run."""
+
+    number: int
+    entry: Entry
+
+
+def due(entries: Iterable[Entry]) -> list[Numbered]:
+    """The entries of a log that the history does not have yet."""
+    counts: dict[str, int] = {}
+    recorded: dict[str, int] = {}
+    found: list[Numbered] = []
+    for entry in entries:
+        if is_note(entry):
+            recorded[entry.run] = max(entry.detail[_RECORDED], recorded.get(entry.run, 0))
+        elif entry.type != "intent":
+            counts[entry.run] = number = counts.get(entry.run, 0) + 1
+            found.append(Numbered(number, entry))
+    return [item for item in found if item.number > recorded.get(item.entry.run, 0)]
+
+
+def is_note(entry: Entry) -> bool:
+    """Whether an entry of the log says what the history has."""
+    return entry.type == "run" and _RECORDED in entry.detail
+
+
+def is_lost(spark: Spark, schema: str) -> bool:
+    """Whether the history has nothing: it was never written, or somebody dropped or emptied it."""
+    try:
+        return not spark.sql(f"SELECT 1 FROM {quote((schema, TABLE))} LIMIT 1")
+    except SparkFailure as failure:
+        if failure.condition in _ABSENT:
+            return True
+        raise
+
+
+def recorded(items: Iterable[Numbered]) -> list[Entry]:
+    """The notes that the history has these, for the log."""
+    last = {item.entry.run: item.number for item in items}
+    return [Entry("run", run, detail={_RECORDED: number}) for run, number in last.items()]
+
+
+def append(spark: Spark, schema: str, items: Sequence[Numbered]) -> None:
+    """Add entries, in their order, behind all others."""
+    table = quote((schema, TABLE))
+    for statement in _inserts(table, items):
+        try:
+            spark.sql(statement)
+        except SparkFailure as failure:
+            if failure.condition not in _ABSENT:
+                raise
+            spark.sql(
+                f"CREATE TABLE {table} (batch INT, place INT, run STRING, number INT, at STRING, entry STRING) "
+                "USING parquet COMMENT 'What SparkDeploy did here; one row per entry of its deploy log'"
+            )
+            spark.sql(statement)
+
+
+def _inserts(table: str, items: Sequence[Numbered]) -> Iterator[str]:
+    """Statements of a size that Spark likes. Batches count up: there is one writer."""
+    rows: list[str] = []
+    size = 0
+    for place, item in enumerate(items, 1):
+        entry = item.entry
+        text = encode_entry(entry).decode("utf-8", "replace").rstrip("\n")
+        cells = (quote_literal(entry.run), str(item.number), quote_literal(entry.at), quote_literal(text))
+        rows.append(f"({place}, {', '.join(cells)})")
+        size += len(rows[-1])
+        if size > _LARGEST or place == len(items):
+            yield (
+                f"INSERT INTO {table} SELECT (SELECT coalesce(max(batch), 0) + 1 FROM {table}), * "
+                f"FROM VALUES {', '.join(rows)} AS (place, run, number, at, entry)"
+            )
+            rows, size = [], 0
+
+
+def read(spark: Spark, schema: str) -> list[Numbered]:
+    """Everything that was ever done, in order; empty where nothing was."""
+    return read_after(spark, schema, 0)[0]
+
+
+def read_after(spark: Spark, schema: str, serial: int) -> tuple[list[Numbered], int]:
+    """What was done after the batch of number ``serial``, and the number of the last batch.
+
+    Batches only count up, so whoever has folded all up to one needs only what came after. A
+    history that ends before ``serial`` is another one, made anew: all of it is read.
+    """
+    last = last_batch(spark, schema)
+    first = serial if serial <= last else 0
+    if first == last:
+        return [], last
+    rows = spark.sql(
+        "SELECT number, min(struct(batch, place, entry)) AS first "
+        f"FROM {quote((schema, TABLE))} GROUP BY run, number HAVING min(batch) > {first} ORDER BY first"
+    )
+    return [_numbered(row["number"], row["first"]["entry"]) for row in rows], last
+
+
+def last_batch(spark: Spark, schema: str) -> int:
+    """The number of the last batch; 0 where there is no history."""
+    rows = _rows(spark, f"SELECT coalesce(max(batch), 0) AS last FROM {quote((schema, TABLE))}")
+    return int(rows[0]["last"]) if rows else 0
+
+
+def read_run(spark: Spark, schema: str, run: str) -> list[Numbered]:
+    """What the history has of one run."""
+    rows = _rows(
+        spark,
+        f"SELECT number, min(entry) AS entry FROM {quote((schema, TABLE))} "
+        f"WHERE run = {quote_literal(run)} GROUP BY number ORDER BY number",
+    )
+    return [_numbered(row["number"], row["entry"]) for row in rows]
+
+
+def _rows(spark: Spark, question: str) -> list[Row]:
+    """The answer; empty where there is no history."""
+    try:
+        return spark.sql(question)
+    except SparkFailure as failure:
+        if failure.condition in _ABSENT:
+            return []
+        raise
+
+
+def _numbered(number: int, entry: str) -> Numbered:
+    return Numbered(number, decode_entry(json.loads(entry)))
