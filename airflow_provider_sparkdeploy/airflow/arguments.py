@@ -1,0 +1,57 @@
+"""What the factories make of their arguments: checked, and relative to the file that calls them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+from airflow.sdk import DAG
+
+from ..core.diagnostics import did_you_mean
+
+_HERE = Path(__file__).parent
+_OURS = (
+    "repository", "environment", "conn_id", "overrides", "render", "on_stale", "retries", "retry_delay",
+)  # fmt: skip
+
+
+def check(what: str, given: Mapping[str, Any], known: Sequence[str]) -> None:
+    for name in given:
+        if name not in known:
+            raise TypeError(f"{what} has no argument {name}. {did_you_mean(name, [*known, *_OURS])}".strip())
+
+
+def known_to_dag() -> tuple[str, ...]:
+    import attrs
+
+    return tuple(field.alias or field.name for field in attrs.fields(DAG) if field.init)
+
+
+def check_zone(dag_id: str, timezone: str) -> None:
+    try:
+        ZoneInfo(timezone)
+    except (ValueError, ZoneInfoNotFoundError):
+        near = did_you_mean(timezone, available_timezones())
+        raise ValueError(f"{dag_id}: there is no timezone={timezone!r}. {near}".strip()) from None
+
+
+def caller() -> str:
+    """The file that calls the factory."""
+    frame = sys._getframe()
+    while frame.f_back is not None and Path(frame.f_code.co_filename).parent == _HERE:
+        frame = frame.f_back
+    return frame.f_code.co_filename
+
+
+def folder(repository: str | Path, file: str) -> Path:
+    path = Path(repository).expanduser()
+    return path if path.is_absolute() else Path(file).parent / path
+
+
+def pairs(overrides: Mapping[str, str] | Sequence[str]) -> tuple[str, ...]:
+    if isinstance(overrides, Mapping):
+        return tuple(f"{key}={value}" for key, value in overrides.items())
+    return tuple(overrides)

@@ -1,0 +1,114 @@
+"""What can be refreshed, in which order, and what of it is due. Values in, values out.
+
+A *unit* is what one task refreshes: a materialized view, or all views of a cycle, which are computed
+together. A unit is due when the first of its members' schedules is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+
+from croniter import croniter  # type: ignore[import-untyped]
+
+from ..core.cycles import check_cycles
+from ..core.diagnostics import SparkDeployError
+from ..core.graph import build_graph
+from ..core.names import Node, ObjectName
+from ..core.operations import operation_id
+from ..core.repository import Repository
+
+_PRESETS = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@quarterly": "0 0 1 */3 *",
+    "@yearly": "0 0 1 1 *",
+}  # as Airflow reads them
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """``id`` is that of its operation in a plan. ``after`` are the units that it reads, directly or by
+    way of other objects. ``schedules`` are cron expressions; ``problems`` tell of those that are
+    none."""
+
+    id: str
+    members: tuple[ObjectName, ...]
+    after: tuple[str, ...] = ()
+    schedules: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def units_of(repository: Repository) -> tuple[Unit, ...]:
+    """All units of a repository, each after those that it reads. Errors of the files are raised.
+
+    Parses nothing while the repository is what it was when somebody looked before.
+    """
+    graph = build_graph(repository)
+    components, refused = check_cycles(repository, graph)
+    errors = [item for item in (*repository.problems, *graph.problems, *refused) if item.severity == "error"]
+    if errors:
+        raise SparkDeployError(errors)
+    ids = {
+        name: operation_id("setup", name)
+        for name, item in repository.objects.items()
+        if item.kind == "materialized_view" and not item.inactive and item.lifecycle != "external"
+    }
+    for component in components:
+        ids |= dict.fromkeys(component.members, operation_id("setup", component.members[0], "fixpoint"))
+    members: dict[str, list[ObjectName]] = {}
+    after: dict[str, set[str]] = {}
+    reads: dict[Node, frozenset[str]] = {}  # the units that a node's content comes from, the nearest ones
+    for node in graph.downstream([Node(*name) for name in ids]):
+        needs = frozenset[str]().union(*(reads.get(need, ()) for need in graph.requires[node]))
+        unit = ids.get(node.name)
+        if unit is None:
+            reads[node] = needs
+            continue
+        reads[node] = frozenset([unit])
+        members.setdefault(unit, []).append(node.name)
+        after.setdefault(unit, set()).update(needs - {unit})
+    return tuple(
+        _unit(repository, unit, tuple(sorted(names)), tuple(sorted(after[unit])))
+        for unit, names in members.items()
+    )
+
+
+def _unit(repository: Repository, unit: str, members: tuple[ObjectName, ...], after: tuple[str, ...]) -> Unit:
+    schedules: set[str] = set()
+    problems: list[str] = []
+    for name in members:
+        item = repository.objects[name]
+        if not item.schedule:
+            continue
+        expression = _PRESETS.get(item.schedule, item.schedule)
+        if croniter.is_valid(expression):
+            schedules.add(expression)
+        else:
+            problems.append(
+                f"{item.path}:{item.line}: the schedule of {name} is not a cron expression: {item.schedule}. "
+                'Write five fields, such as "0 2 * * *", or @daily.'
+            )
+    return Unit(unit, members, after, tuple(sorted(schedules)), tuple(problems))
+
+
+def is_due(unit: Unit, refreshed: Mapping[ObjectName, datetime], now: datetime, zone: tzinfo) -> bool:
+    """Whether one of its schedules has come round since the oldest of its members was computed.
+
+    What has no schedule is never due; what has one, and nobody knows when it was computed, always is.
+    """
+    if not unit.schedules:
+        return False
+    if any(name not in refreshed for name in unit.members):
+        return True
+    last = min(refreshed[name] for name in unit.members).astimezone(zone)
+    return next_time(unit.schedules, last) <= now
+
+
+def next_time(schedules: Iterable[str], after: datetime) -> datetime:
+    """When the first of them comes round after a moment, in the time zone of that."""
+    times: list[datetime] = [croniter(item, after).get_next(datetime) for item in schedules]
+    return min(times)

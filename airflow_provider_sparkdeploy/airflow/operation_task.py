@@ -1,0 +1,185 @@
+"""The task of one operation. Light to import: every worker that runs one parses the DAG file first.
+
+It never templates SQL: ``{{`` is legal there, and means nothing to Airflow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from airflow.sdk.observability.stats import Stats
+
+from ..core.operations import PHASES
+from .links import PlanPageLink, SparkUILink
+from .task import DeployTask
+
+if TYPE_CHECKING:
+    from airflow.sdk import Asset, Context
+
+    from ..core.operations import Operation
+    from .runlog import Frozen, RunLog
+
+COLOURS = {
+    "create": "#a9dfbf", "replace": "#f9e79f", "alter": "#f9e79f", "run": "#d2b4de", "drop": "#f5b7b1",
+    "refresh": "#aed6f1", "fixpoint": "#85c1e9", "index": "#d5dbdb", "load": "#a3e4d7",
+}  # fmt: skip
+
+
+class SparkDeployOperator(DeployTask):
+    """Runs one operation of the run's frozen plan, and nothing else.
+
+    Safe to retry and to clear at any time: it first finds out what became of an earlier attempt. An
+    operation that the plan does not have is skipped, and one that was done is not done again.
+    """
+
+    template_fields: Sequence[str] = ("conn_id", "about", "sql", "reasons")
+    template_fields_renderers: ClassVar[dict[str, str]] = {"sql": "sql", "reasons": "json", "about": "json"}
+    operator_extra_links = (PlanPageLink(), SparkUILink())
+
+    def __init__(
+        self,
+        *,
+        operation: str,
+        about: Mapping[str, Any] | None = None,
+        sql: str = "",
+        reasons: Any = (),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.operation = operation
+        self.sql = sql
+        self.reasons = [list(reason) for reason in reasons]
+        self.about = dict(about or {})
+        self.ui_color = COLOURS.get(self.about.get("action", ""), "#eaeded")
+        self._found: Operation | None = None
+        self._environment = ""
+
+    def render_template_fields(self, context: Context, jinja_env: Any = None) -> None:
+        """What is shown is what runs: the statement of the frozen plan, never templated."""
+        found = self._log_of(context).operation(self.operation)
+        self._found = found
+        self.sql = found.sql if found else ""
+        self.reasons = [list(reason) for reason in found.reasons] if found else []
+        self.about = _about(found) if found else {}
+        if self.conn_id is not None:
+            self.conn_id = self.render_template(self.conn_id, context, jinja_env)
+
+    def execute(self, context: Context) -> Mapping[str, Any]:
+        from ..core.diagnostics import SparkDeployError
+        from ..spark.failure import SparkFailure
+
+        log = self._log_of(context)
+        frozen = log.frozen()
+        if frozen is None:
+            raise AirflowFailException("this run has no plan; clear the task plan")
+        operation = self._found
+        if operation is None or frozen.dry_run:
+            raise AirflowSkipException("the plan of this run does not need it")
+        self._environment = frozen.environment
+        self._check_decision(log, frozen)
+        self._check_order(context, frozen, operation)
+        try:
+            with Stats.timer("sparkdeploy.operation.duration", tags={"action": operation.action}):
+                told = self._operate(context, log, frozen, operation)
+        except (SparkDeployError, SparkFailure):
+            Stats.incr("sparkdeploy.operation.failed", tags={"action": operation.action})
+            raise
+        self.outlets = self._assets(operation)
+        Stats.incr("sparkdeploy.operation.done", tags={"action": operation.action})
+        if passes := told.get("iterations"):
+            Stats.gauge("sparkdeploy.fixpoint.iterations", passes, tags={"object": str(operation.object)})
+        return dict(told)
+
+    def _assets(self, operation: Operation) -> list[Asset]:
+        """What is as its file says now. A worker's task is built without looking at the plan, so the
+        assets that it has news of are known only here."""
+        from ..core.names import display
+        from ..core.operations import settled_objects
+        from .assets import deployed_object
+
+        return [
+            deployed_object(display(name), environment=self._environment)
+            for name in settled_objects(operation)
+        ]
+
+    def _operate(
+        self, context: Context, log: RunLog, frozen: Frozen, operation: Operation
+    ) -> Mapping[str, Any]:
+        from ..core.diagnostics import SparkDeployError
+        from ..spark.apply import Runner, settle_unfinished, unfinished
+        from ..spark.lock import Lock
+        from ..spark.target import Target
+        from .runlog import OperationLog
+
+        entries = OperationLog(log, operation, context.get("task_state_store"))
+        if entries.done:
+            self.log.info("Done before, by an earlier attempt of this task: %s", entries.entries[-1].at)
+            entries.append(())
+            return {}
+        target = Target(**frozen.target)
+        sessions = self.hook.sessions()
+        lock = Lock(sessions, target.log_schema, frozen.run)
+        lock.expect(frozen.seen)
+        runner = Runner(sessions, entries, lock, target, frozen.run)
+        with lock.joined():
+            if left := settle_unfinished(runner, unfinished(entries.entries)):
+                self.log.error(
+                    "Nobody can tell whether an earlier attempt of this task was done. Look at the object. If it was "
+                    "done: mark this task as a success, then clear the task record. If not: sparkdeploy resolve %s "
+                    "--rerun with --spark or --warehouse of this environment, then clear this task.",
+                    operation.id,
+                )
+                raise SparkDeployError(left)
+            if entries.done:
+                self.log.info("An earlier attempt had done it: %s", entries.entries[-1].detail.get("saw"))
+                return {}
+            self.log.info("%s\n%s", operation.id, operation.sql)
+            told = runner.operate(operation)
+        if detail := {key: value for key, value in told.items() if key != "attempt"}:
+            self.log.info("%s", detail)
+        return told
+
+    def _check_decision(self, log: RunLog, frozen: Frozen) -> None:
+        if not frozen.needs_approval:
+            return
+        decision = log.decision
+        if not decision.get("approved"):
+            raise AirflowFailException(
+                "this run loses data, and nobody has approved it: "
+                + (decision.get("why") or "see the task approve")
+            )
+
+    def _check_order(self, context: Context, frozen: Frozen, operation: Operation) -> None:
+        """A graph that was parsed a moment ago may have other edges than the frozen plan: wait."""
+        needed = {name for name in operation.depends_on if name in frozen.ids}
+        earlier = PHASES[: PHASES.index(operation.phase)]
+        needed |= {name for name in frozen.ids if name.partition(".")[0] in earlier}
+        if not needed:
+            return
+        from .rendering import task_states
+
+        states = task_states(self.deploying.dag_id, context["run_id"])
+        open_ = {name: states.get(self.deploying.task_id(name)) for name in sorted(needed)}
+        late = {name: state for name, state in open_.items() if state != "success"}
+        if not late:
+            return
+        name, state = next(iter(late.items()))
+        if state in ("failed", "upstream_failed", "skipped", "removed"):
+            raise AirflowFailException(
+                f"it needs {name}, which is {state}: clear that task, and this one with it"
+            )
+        self._come_back(context, f"{name} has to be done first")
+
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:
+        """Inputs and outputs for OpenLineage, where its provider is installed."""
+        from .lineage import lineage_of
+
+        return lineage_of(self._found, self._environment)
+
+
+def _about(operation: Operation) -> dict[str, Any]:
+    from .shown import about_operation, shown
+
+    return about_operation(shown(operation))

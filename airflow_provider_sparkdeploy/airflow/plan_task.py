@@ -1,0 +1,310 @@
+"""The task ``plan``: what has to be done, frozen for the run.
+
+It may be killed anywhere and started again: what it writes is complete when it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.sdk.exceptions import AirflowFailException, DownstreamTasksSkipped
+
+from ..core.deploylog import now
+from ..core.diagnostics import SparkDeployError
+from ..core.operations import PHASES
+from . import keeping
+from .before import texts_before
+from .deploying import REPLANS
+from .rendering import plan_against, task_states, texts_of, view_of, what_to_show
+from .runlog import Frozen, RunLog
+from .shown import misfits, shown_cycles
+from .task import DeployTask
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from ..core.planner import Request
+    from ..core.repository import Repository
+    from .planning import Actual
+
+MOST_REPLANS = 3
+_LONGEST_WAIT = timedelta(minutes=5)  # for the DAG processor to parse what a run was not made from
+
+
+class SparkDeployPlanOperator(DeployTask):
+    """Finds out what has to be done, freezes it for the run, and skips what the graph has beyond it.
+
+    It looks at the catalog and changes nothing in it. A run whose graph does not hold what has to
+    be done is stopped as stale; the graph of the next one does.
+    """
+
+    template_fields: Sequence[str] = ("conn_id", "about")
+    template_fields_renderers: ClassVar[dict[str, str]] = {"about": "json"}
+    ui_color = "#d6eaf8"
+
+    def __init__(self, *, about: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.about = dict(about or {})
+
+    def execute(self, context: Context) -> Mapping[str, Any]:
+        with self._waiting_for_the_lock(context):
+            return self._plan(context)
+
+    def _plan(self, context: Context) -> Mapping[str, Any]:
+        from ..spark.target import target_of
+
+        params = context["params"]
+        repository = self.deploying.open()
+        if broken := [item for item in repository.problems if item.severity == "error"]:
+            raise AirflowFailException(str(SparkDeployError(broken)))
+        shown = what_to_show(self.deploying).view
+        actual, seen = self._look(context, repository)
+        plan = actual.planned.plan
+        self._tell(actual)
+        if plan.errors:
+            raise AirflowFailException(str(SparkDeployError(plan.diagnostics)))
+        states = task_states(self.deploying.dag_id, context["run_id"])
+        tasks = self._operations(states)
+        dry_run = bool(params.get("dry_run"))
+        needs_approval = self._needs_approval(repository, actual, params)
+        approve = self.deploying.task_id("approve")
+
+        def unfit_for(tasks: Collection[str], *, asks: bool) -> tuple[str, ...]:
+            loose = shown.guess or self.deploying.render == "all"
+            told = misfits(plan.operations, shown.operations, tasks, loose=loose)
+            unasked = needs_approval and not asks
+            return (*told, "it would lose data, and the graph of this run asks nobody") if unasked else told
+
+        if not dry_run and (unfit := unfit_for(tasks, asks=approve in states)):
+            if not unfit_for({item.id for item in shown.operations}, asks=shown.approval):
+                self._wait_for_a_parse(context, unfit)
+            self._stop_as_stale(context, repository, actual, shown, unfit)
+        frozen = Frozen(
+            run=self._run(context),
+            at=now(),
+            fingerprint=plan.fingerprint,
+            environment=repository.settings.environment,
+            ids=() if dry_run else tuple(operation.id for operation in plan.operations),
+            seen=seen,
+            needs_approval=needs_approval,
+            dry_run=dry_run,
+            notes=() if dry_run else _notes(actual),
+            target=target_of(repository.settings).encode(),
+            request=_asked(params),
+        )
+        log = self._log_of(context)
+        operations = () if dry_run else plan.operations
+        log.freeze(frozen, operations, texts_before(operations, actual.recorded.state))
+        if dry_run:
+            keeping.write_recorded(self.deploying.name, actual.recorded)
+        else:
+            self._keep(context, repository, actual, frozen, shown)
+        told = {"operations": len(frozen.ids), "blocked": len(plan.blocked), "fingerprint": plan.fingerprint}
+        context["ti"].xcom_push(key="return_value", value=told)
+        unneeded = sorted(tasks.difference(frozen.ids))
+        skipped = [self.deploying.task_id(name) for name in unneeded]
+        if not needs_approval and approve in states:
+            skipped.append(approve)
+        if frozen.ids and not needs_approval:
+            self._take_lock(repository, frozen)
+        if skipped:
+            self.log.info("%d tasks of the graph are not needed, and skipped", len(skipped))
+            raise DownstreamTasksSkipped(tasks=skipped)  # type: ignore[no-untyped-call]
+        return told
+
+    def _look(self, context: Context, repository: Repository) -> tuple[Actual, int]:
+        """What has to be done, and the lock that was seen before it was looked for."""
+        from ..spark.lock import Lock
+        from ..spark.target import target_of
+        from .planning import catch_up, look_and_plan
+
+        run, target = self._run(context), target_of(repository.settings)
+        sessions = self.hook.sessions()
+        lock = Lock(sessions, target.log_schema, run)
+        with lock:
+            seen = lock.look()
+            recorded = keeping.read_recorded(self.deploying.name) or keeping.Recorded()
+            recorded = catch_up(sessions, target, lock, run, recorded, self._begun(context))
+            actual = look_and_plan(repository, sessions, recorded, request_of(context["params"]))
+            seen = lock.number or seen
+        return actual, seen
+
+    def _begun(self, context: Context) -> list[Any]:
+        """What an earlier run, which has ended without recording it, began and did not report."""
+        from ..spark.apply import unfinished
+        from .rendering import is_active
+
+        kept = keeping.read_view(self.deploying.name)
+        if kept is None or not kept.active or kept.active == context["run_id"]:
+            return []
+        if is_active(self.deploying.dag_id, kept.active):
+            raise AirflowFailException(
+                f"run {kept.active} of this DAG is still under way; clear or end it, then run this one again"
+            )
+        log = RunLog(self.deploying, kept.active)
+        frozen = log.frozen()
+        if frozen is None:
+            return []
+        states = task_states(self.deploying.dag_id, kept.active)
+        open_ = [
+            operation
+            for operation in log.operations(frozen)
+            if states.get(self.deploying.task_id(operation.id))
+            not in ("success", "skipped", "upstream_failed")
+        ]
+        return unfinished(entry for operation in open_ for entry in log.entries(operation))
+
+    def _operations(self, states: Mapping[str, str | None]) -> set[str]:
+        """The operations that this run has tasks for."""
+        ids = (self.deploying.own(name) for name, state in states.items() if state != "removed")
+        return {name for name in ids if name and name.count(".") > 1 and name.partition(".")[0] in PHASES}
+
+    def _tell(self, actual: Actual) -> None:
+        """The log reads like ``sparkdeploy plan``."""
+        from ..telling.output import plain
+        from ..telling.tree import plan_lines
+
+        if not actual.planned.plan.errors:
+            for line in plan_lines(actual.planned):
+                self.log.info("%s", plain(line))
+        for item in actual.planned.plan.warnings:
+            self.log.warning("%s", item)
+
+    def _needs_approval(self, repository: Repository, actual: Actual, params: Mapping[str, Any]) -> bool:
+        policy = repository.settings.on_destructive
+        return bool(
+            policy == "approve"
+            and actual.planned.plan.destructive
+            and not params.get("allow_destructive")
+            and not params.get("dry_run")
+        )
+
+    def _keep(
+        self,
+        context: Context,
+        repository: Repository,
+        actual: Actual,
+        frozen: Frozen,
+        shown: keeping.View,
+    ) -> None:
+        """From here on every parse shows the graph of this run, until it has ended. What is shown then
+        is up to ``record``; where that has nothing to do, it is known now."""
+        from ..core.deploylog import Entry
+        from .planning import with_entries
+
+        noted = Entry("noted", frozen.run, frozen.at, effects=frozen.notes)
+        recorded = with_entries(actual.recorded, [noted])
+        keeping.write_recorded(self.deploying.name, recorded)
+        next_view = None
+        if frozen.ids:
+            keeping.write_texts(self.deploying.name, texts_of(actual.planned.plan.operations))
+        elif not shown.operations:
+            return
+        else:
+            left = plan_against(repository, recorded.state)
+            next_view = view_of(self.deploying, repository, left, serial=recorded.serial)
+            keeping.write_texts(self.deploying.name, texts_of(left.operations))
+        view = replace(
+            shown,
+            fingerprint=frozen.fingerprint,
+            serial=recorded.serial,
+            active=context["run_id"],
+            guess=False,
+            cycles=shown_cycles(actual.planned.plan),
+            next=next_view,
+        )
+        keeping.write_view(self.deploying.name, view)
+
+    def _take_lock(self, repository: Repository, frozen: Frozen) -> None:
+        from ..spark.lock import Lock
+
+        lock = Lock(self.hook.sessions(), repository.settings.log_schema, frozen.run)
+        lock.expect(frozen.seen)
+        with lock.joined():
+            pass
+
+    def _wait_for_a_parse(self, context: Context, unfit: Sequence[str]) -> None:
+        """The run was made from an older parse: the DAG processor will add what it lacks. Under a
+        versioned bundle it will not."""
+        if not _is_versioned(context):
+            told = f"this run was made from an older parse of the DAG: {unfit[0]}"
+            self._come_back(context, told, _LONGEST_WAIT)
+
+    def _stop_as_stale(
+        self,
+        context: Context,
+        repository: Repository,
+        actual: Actual,
+        shown: keeping.View,
+        unfit: Sequence[str],
+    ) -> None:
+        """Keep what is needed now, so that it is shown as soon as this run has ended, and end it."""
+        plan = actual.planned.plan
+        keeping.write_recorded(self.deploying.name, actual.recorded)
+        keeping.write_texts(self.deploying.name, texts_of(plan.operations))
+        found = view_of(self.deploying, repository, plan, serial=actual.recorded.serial)
+        keeping.write_view(self.deploying.name, replace(shown, active=context["run_id"], next=found))
+        frozen = Frozen(
+            self._run(context),
+            now(),
+            plan.fingerprint,
+            repository.settings.environment,
+            stale=tuple(unfit[:20]),
+        )
+        self._log_of(context).freeze(frozen, ())
+        more = f"\n  and {len(unfit) - 10} more" if len(unfit) > 10 else ""
+        told = "\n  ".join(unfit[:10]) + more
+        self.log.warning("The graph of this run is stale:\n  %s", told)
+        raise AirflowFailException(f"stale: {self._replan(context)}\n  {told}")
+
+    def _replan(self, context: Context) -> str:
+        """Start the next run, with what this one was asked for; what to tell about it."""
+        if self.deploying.on_stale != "replan":
+            return "run it again, the graph of the next run has what is needed now"
+        conf = dict(context["dag_run"].conf or {})
+        count = int(conf.get(REPLANS, 0)) + 1
+        if count > MOST_REPLANS:
+            return (
+                f"{MOST_REPLANS} runs in a row found something else than their graph shows; something changes the "
+                "catalog or the repository all the time. Find out what does, then run it again"
+            )
+        run_id = f"replan__{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%f}"
+        trigger_run(self.deploying.dag_id, run_id, {**conf, REPLANS: count})
+        return f"run {run_id} goes on"
+
+
+def trigger_run(dag_id: str, run_id: str, conf: Mapping[str, Any]) -> None:
+    """Ask for another run of a DAG."""
+    from airflow.sdk.execution_time.comms import TriggerDagRun
+    from airflow.sdk.execution_time.task_runner import SUPERVISOR_COMMS
+
+    SUPERVISOR_COMMS.send(TriggerDagRun(dag_id=dag_id, run_id=run_id, conf=dict(conf)))
+
+
+def _is_versioned(context: Context) -> bool:
+    bundle = getattr(context["ti"], "bundle_instance", None)
+    return getattr(bundle, "version", None) is not None
+
+
+def _notes(actual: Actual) -> tuple[Any, ...]:
+    from ..core.planner import due_objects
+
+    return (*actual.planned.plan.notes, *due_objects(actual.planned))
+
+
+def request_of(params: Mapping[str, Any]) -> Request:
+    from ..core.planner import Request
+
+    return Request(
+        select=tuple(params.get("select") or ()), force_schemas=tuple(params.get("force_schemas") or ())
+    )
+
+
+def _asked(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "select": list(params.get("select") or ()),
+        "force_schemas": list(params.get("force_schemas") or ()),
+    }

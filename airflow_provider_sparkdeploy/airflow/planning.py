@@ -1,0 +1,86 @@
+"""The actual plan: what has to be done now. Talks to Spark.
+
+What is deployed is what the history in the environment says, from where the recorded state ends;
+what is really there is looked at. So a deployment by somebody else is known, and so is everything
+when what Airflow kept is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from ..core.deploylog import Entry, LogContent, now
+from ..core.diagnostics import SparkDeployError
+from ..core.planner import Planned, Request, make_plan
+from ..core.repository import Repository
+from ..core.state import fold
+from ..spark import history
+from ..spark.apply import Runner, Unfinished, settle_unfinished, unfinished
+from ..spark.deployment import observe
+from ..spark.lock import Lock
+from ..spark.recover import left_marks
+from ..spark.session import Sessions, Spark
+from ..spark.target import Target
+from .keeping import Recorded
+
+
+@dataclass(frozen=True, slots=True)
+class Actual:
+    """What has to be done, and what it was found from."""
+
+    planned: Planned
+    recorded: Recorded
+
+
+class Notebook:
+    """A deploy log that lasts as long as a process: for what is folded, and recorded elsewhere."""
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self.entries = list(entries)
+
+    def read(self) -> LogContent:
+        return LogContent(tuple(self.entries))
+
+    def append(self, entries: Iterable[Entry]) -> None:
+        self.entries += entries
+
+
+def catch_up(
+    sessions: Sessions, target: Target, lock: Lock, run: str, recorded: Recorded, begun: Iterable[Unfinished]
+) -> Recorded:
+    """What is deployed by now: the history since, what free-form statements left, and what became of
+    operations that were begun and never reported (``begun``, by runs that are no more)."""
+    with sessions.open() as spark:
+        known = with_history(spark, target.log_schema, recorded)
+        marked = left_marks(spark, target.log_schema, run)
+    notebook = Notebook(marked)
+    found = {item.operation.id: item for item in (*begun, *unfinished(marked))}
+    if found:
+        lock.acquire()
+        left = settle_unfinished(Runner(sessions, notebook, lock, target, run), found.values())
+        if left:
+            raise SparkDeployError(left)
+    return with_entries(known, notebook.entries)
+
+
+def with_history(spark: Spark, log_schema: str, recorded: Recorded) -> Recorded:
+    """What is deployed by now, as the history of the environment says; also where nothing is recorded,
+    or what is recorded was of another history."""
+    told, serial = history.read_after(spark, log_schema, recorded.serial)
+    start = recorded if serial >= recorded.serial else Recorded()
+    return replace(with_entries(start, (item.entry for item in told)), serial=serial)
+
+
+def look_and_plan(repository: Repository, sessions: Sessions, recorded: Recorded, request: Request) -> Actual:
+    """The plan from what is really there."""
+    looked = now()
+    catalog = observe(sessions, repository, recorded.state)
+    planned = make_plan(repository, recorded.state, catalog=catalog, request=request)
+    return Actual(planned, replace(recorded, drift=planned.drift, looked=looked))
+
+
+def with_entries(recorded: Recorded, entries: Iterable[Entry]) -> Recorded:
+    """What is deployed once these are written down."""
+    effects = ((effect, entry.at, entry.run) for entry in entries for effect in entry.effects)
+    return replace(recorded, state=fold(effects, recorded.state))

@@ -1,0 +1,115 @@
+"""What a parse of the DAG file shows. Reads Variables and the repository; never Spark.
+
+While a run is active its own graph is shown, so that no parse can take a task from it. Otherwise
+the kept graph is shown as long as it was made for this very repository: no SQL is parsed then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..core.diagnostics import SparkDeployError
+from ..core.operations import Operation, Plan
+from ..core.repository import Repository
+from ..core.state import State
+from . import keeping
+from .deploying import Deploying
+from .keeping import View
+from .shown import shown, shown_cycles, together
+
+ENDED = frozenset({"success", "failed", "skipped", "upstream_failed", "removed"})
+_LONGEST = 4_000  # characters of SQL of one operation that people are shown in the graph
+_ALL = 400_000  # and of all operations of a graph
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """A graph, and the SQL of its operations by their ids, for people."""
+
+    view: View
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+def what_to_show(deploying: Deploying) -> Showing:
+    """The graph of this parse."""
+    kept = keeping.read_view(deploying.name)
+    if kept is not None and kept.active and is_active(deploying.dag_id, kept.active):
+        return _kept(deploying, kept)
+    try:
+        fingerprint = deploying.fingerprint()
+        kept = kept.next or kept if kept is not None else None
+        if kept is not None and kept.fingerprint == fingerprint:
+            return _kept(deploying, kept)
+        recorded = keeping.read_recorded(deploying.name)
+        repository = deploying.open()
+    except SparkDeployError as error:
+        return Showing(View("", problems=tuple(map(str, error.diagnostics))))
+    plan = plan_against(repository, recorded.state if recorded else {})
+    return Showing(view_of(deploying, repository, plan, guess=recorded is None), texts_of(plan.operations))
+
+
+def _kept(deploying: Deploying, view: View) -> Showing:
+    return Showing(view, keeping.read_texts(deploying.name) if view.operations else {})
+
+
+def is_active(dag_id: str, run_id: str) -> bool:
+    """Whether a run has a task that has not ended. One that is gone has none."""
+    states = task_states(dag_id, run_id)
+    return any(state not in ENDED for state in states.values())
+
+
+def task_states(dag_id: str, run_id: str) -> Mapping[str, str | None]:
+    """The states of all tasks of a run, in one call."""
+    from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
+
+    found = RuntimeTaskInstance.get_task_states(dag_id=dag_id, run_ids=[run_id])
+    states: Mapping[str, str | None] = found.get(run_id, {})
+    return states
+
+
+def plan_against(repository: Repository, state: State) -> Plan:
+    from ..core.planner import make_plan
+
+    return make_plan(repository, state).plan
+
+
+def view_of(
+    deploying: Deploying,
+    repository: Repository,
+    plan: Plan,
+    *,
+    serial: int = 0,
+    guess: bool = False,
+) -> View:
+    """How a plan is shown. ``render="all"`` adds what a first deployment would do."""
+    items = tuple(shown(operation) for operation in plan.operations)
+    if deploying.render == "all":
+        everything = plan_against(repository, {})
+        items = together(items, tuple(shown(operation) for operation in everything.operations))
+    settings = repository.settings
+    return View(
+        plan.fingerprint,
+        items,
+        serial,
+        problems=tuple(map(str, plan.errors)),
+        blocked=len(plan.blocked),
+        guess=guess,
+        cycles=shown_cycles(plan),
+        environment=settings.environment,
+        approval=settings.on_destructive == "approve" and any(item.destructive for item in items),
+    )
+
+
+def texts_of(operations: tuple[Operation, ...]) -> dict[str, str]:
+    """The SQL that people see in the graph, by the id of its operation."""
+    longest = min(_LONGEST, max(200, _ALL // max(1, len(operations))))
+    return {operation.id: _shortened(operation.sql, longest) for operation in operations}
+
+
+def _shortened(text: str, longest: int) -> str:
+    return (
+        text
+        if len(text) <= longest
+        else f"{text[:longest].rstrip()}\n-- and {len(text) - longest:,} characters more"
+    )
