@@ -1,0 +1,92 @@
+"""The shop in Airflow: ``make ui`` starts it and says where to look; ``make demo`` deploys with it.
+
+Works on the shop that ``make demo`` left in build/demo, or on a fresh copy. Airflow lives in
+build/demo/airflow and listens on 127.0.0.1 only; its output is in files there.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from pathlib import Path
+
+from local_airflow import PROCESSES, LocalAirflow, free_port
+
+HERE = Path(__file__).resolve().parent
+DEMO = HERE.parent / "build" / "demo"
+SHOP = DEMO / "shop"
+DAG = "deploy_shop"
+_FILE = """\
+from airflow_provider_sparkdeploy import SparkDeployDag, SparkRefreshDag
+
+SparkDeployDag("deploy_shop", repository={shop!r}, environment="stage")
+SparkRefreshDag("refresh_shop", repository={shop!r}, environment="stage")
+"""
+
+
+def local_airflow() -> LocalAirflow:
+    """The Airflow of the demo, not yet started."""
+    if not SHOP.is_dir():
+        shutil.copytree(HERE / "repository_shop", SHOP, ignore=shutil.ignore_patterns(".sparkdeploy"))
+    home = DEMO / "airflow"
+    (home / "dags").mkdir(parents=True, exist_ok=True)
+    (home / "dags" / "shop.py").write_text(_FILE.format(shop=str(SHOP)), "utf-8")
+    where = {"AIRFLOW__SPARKDEPLOY__WAREHOUSE": str(DEMO / "warehouse")}
+    return LocalAirflow(home, free_port(8080), environment=where, wait=Waiting("Airflow is starting"))
+
+
+class Waiting:
+    """A dot a second, so that nobody wonders; nothing where nobody looks."""
+
+    def __init__(self, what: str) -> None:
+        self._what, self._last = what, 0.0
+
+    def __call__(self) -> None:
+        if sys.stdout.isatty() and time.monotonic() - self._last > 1:
+            print(self._what if not self._last else ".", end="", flush=True)
+            self._last = time.monotonic()
+        time.sleep(0.3)
+
+    def done(self) -> None:
+        if self._last:
+            print(flush=True)
+
+
+def deploy() -> None:
+    """The shop by Airflow, task by task."""
+    with local_airflow() as airflow:
+        tasks = airflow.parsed(DAG)
+        airflow.wait.done()  # type: ignore[attr-defined]
+        operations = len([name for name in tasks if "." in name])
+        print(f"The graph of {DAG} has {operations} operations between plan and record.", flush=True)
+        run = airflow.trigger(DAG)
+        seen: set[str] = set()
+        state = "queued"
+        while state not in ("success", "failed"):
+            time.sleep(1)
+            state = airflow.run_state(DAG, run)
+            for task, became in airflow.states(DAG, run).items():
+                if became in ("success", "failed", "skipped", "upstream_failed") and task not in seen:
+                    seen.add(task)
+                    print(f"  {became:<8} {task}", flush=True)
+        print(f"The run ended: {state}.", flush=True)
+        if state != "success":
+            sys.exit(f"Look into {airflow.home / 'logs'}.")
+
+
+def main() -> None:
+    try:
+        with local_airflow() as airflow:
+            airflow.wait.done()  # type: ignore[attr-defined]
+            print(f"\n    {airflow.url}/dags/{DAG}        user admin, password admin\n")
+            print(f"Its output is in {airflow.home}. Ctrl-C ends it.", flush=True)
+            while all(airflow.processes[name].popen.poll() is None for name in PROCESSES):
+                time.sleep(1)
+            sys.exit(f"A part of Airflow ended by itself. Look into the files *.log in {airflow.home}.")
+    except KeyboardInterrupt:
+        print("\nEnded. The embedded Spark goes on; to end it: make stop")
+
+
+if __name__ == "__main__":
+    main()
