@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.v AS SELECT a, b FROM ${s}.t

@@ -1,0 +1,2 @@
+-- //// METADATA comment=old
+CREATE MATERIALIZED VIEW ${s}.mv AS SELECT a FROM ${s}.t

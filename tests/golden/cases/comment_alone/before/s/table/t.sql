@@ -1,0 +1,3 @@
+-- //// METADATA comment=old
+-- //// CHANGE name=init
+CREATE TABLE ${s}.t (a INT) USING parquet;

@@ -1,0 +1,2 @@
+-- //// METADATA compute=big
+CREATE VIEW ${a}.v AS SELECT 1 AS a

@@ -1,0 +1,2 @@
+-- //// METADATA compute=shared
+CREATE VIEW ${a}.on_shared AS SELECT 1 AS a

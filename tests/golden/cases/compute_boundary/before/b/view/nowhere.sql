@@ -1,0 +1,1 @@
+CREATE VIEW ${b}.nowhere AS SELECT 1 AS a

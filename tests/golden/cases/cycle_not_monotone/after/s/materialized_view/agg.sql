@@ -1,0 +1,3 @@
+CREATE MATERIALIZED VIEW ${s}.agg (x BIGINT) AS
+WITH hidden AS (SELECT count(*) AS x FROM ${s}.left)
+SELECT DISTINCT x FROM hidden

@@ -1,0 +1,4 @@
+CREATE MATERIALIZED VIEW ${s}.bag (x BIGINT) AS
+SELECT x FROM ${s}.agg
+UNION ALL
+SELECT x FROM ${s}.left

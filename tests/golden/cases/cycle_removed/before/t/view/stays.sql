@@ -1,0 +1,1 @@
+CREATE VIEW ${t}.stays AS SELECT 1 AS a

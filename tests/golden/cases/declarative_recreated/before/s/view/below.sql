@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.below AS SELECT 1 AS a

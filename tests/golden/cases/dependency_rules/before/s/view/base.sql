@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.base AS SELECT 1 AS a

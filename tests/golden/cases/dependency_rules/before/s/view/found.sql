@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.found AS SELECT a FROM ${s}.base

@@ -1,0 +1,2 @@
+-- //// CHANGE name=init
+CREATE TABLE ${s}.script (a INT) USING parquet;

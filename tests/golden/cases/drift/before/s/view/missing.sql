@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.missing AS SELECT 1 AS a

@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.view AS SELECT 1 AS a

@@ -1,0 +1,2 @@
+-- //// METADATA includeEnvs=prod
+CREATE VIEW ${s}.prod_only AS SELECT a FROM ${s}.t

@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.everywhere AS SELECT 1 AS a

@@ -1,0 +1,2 @@
+-- //// METADATA lifecycle=external
+CREATE TABLE ${s}.leaves (a INT) USING parquet

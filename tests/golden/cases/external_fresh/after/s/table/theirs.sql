@@ -1,0 +1,2 @@
+-- //// METADATA lifecycle=external
+CREATE TABLE ${s}.theirs (a INT) USING parquet

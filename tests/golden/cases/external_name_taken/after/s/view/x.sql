@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.x AS SELECT 1 AS a

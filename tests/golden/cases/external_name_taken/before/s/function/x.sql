@@ -1,0 +1,2 @@
+-- //// METADATA lifecycle=external
+CREATE FUNCTION ${s}.x() RETURNS INT RETURN 1

@@ -1,0 +1,1 @@
+CREATE VIEW ${sales}.v AS SELECT 1 AS a

@@ -1,0 +1,1 @@
+CREATE VIEW ${other}.reader AS SELECT a FROM ${s}.mv

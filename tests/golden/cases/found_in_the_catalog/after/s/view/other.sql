@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.other AS SELECT 1 AS a

@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.same AS SELECT 1 AS a

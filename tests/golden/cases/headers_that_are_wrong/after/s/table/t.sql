@@ -1,0 +1,5 @@
+-- //// CHANGE name=init
+CREATE TABLE ${s}.t (a INT) USING parquet;
+
+-- //// CHANGE name=INIT
+ALTER TABLE ${s}.t ADD COLUMNS (b INT);

@@ -1,0 +1,2 @@
+-- //// METADATA dependancies=s.t
+CREATE VIEW ${s}.unknown AS SELECT 1 AS a

@@ -1,0 +1,2 @@
+-- //// CHANGE name=init
+CREATE TABLE ${s}.t (a INT) USING parquet;

@@ -1,0 +1,4 @@
+-- //// CHANGE name=one
+CREATE TABLE ${s}.a (x INT) USING parquet;
+-- //// CHANGE name=two dependencies=b.two
+INSERT INTO ${s}.a SELECT x FROM ${s}.b;

@@ -1,0 +1,1 @@
+CREATE MATERIALIZED VIEW ${s}.view_to_mv AS SELECT 1 AS a

@@ -1,0 +1,1 @@
+CREATE TABLE ${s}.table_to_view (a INT) USING parquet

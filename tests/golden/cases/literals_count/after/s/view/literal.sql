@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.literal AS SELECT 'a  b' AS text

@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.quoted AS SELECT 1 AS `A`

@@ -1,0 +1,1 @@
+CREATE MATERIALIZED VIEW ${s}.reads AS SELECT a FROM ${s}.v

@@ -1,0 +1,2 @@
+-- //// CHANGE name=go
+INSERT INTO ${s}.t VALUES (1);

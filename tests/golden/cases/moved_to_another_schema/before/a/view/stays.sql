@@ -1,0 +1,1 @@
+CREATE VIEW ${schema}.stays AS SELECT 1 AS x

@@ -1,0 +1,1 @@
+CREATE VIEW ${schema}.v AS SELECT 1 AS x

@@ -1,0 +1,1 @@
+CREATE VIEW ${schema}.sibling AS SELECT 1 AS x

@@ -1,0 +1,1 @@
+CREATE VIEW `select`.t AS SELECT 2 AS x

@@ -1,0 +1,1 @@
+CREATE VIEW a.b_c AS SELECT 1 AS x

@@ -1,0 +1,1 @@
+CREATE VIEW a_b.c AS SELECT 1 AS x

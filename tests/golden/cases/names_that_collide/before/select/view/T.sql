@@ -1,0 +1,1 @@
+CREATE VIEW `select`.T AS SELECT 1 AS x

@@ -1,0 +1,1 @@
+CREATE VIEW `select`.`select` AS SELECT t.x FROM `select`.`t`

@@ -1,0 +1,1 @@
+CREATE TABLE ${s}.recreated (a INT) USING parquet

@@ -1,0 +1,1 @@
+CREATE TABLE ${s}.widened (a INT, b INT) USING parquet

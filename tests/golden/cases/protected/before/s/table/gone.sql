@@ -1,0 +1,1 @@
+CREATE TABLE ${s}.gone (a INT) USING parquet

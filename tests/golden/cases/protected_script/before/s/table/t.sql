@@ -1,0 +1,3 @@
+-- //// METADATA lifecycle=protected
+-- //// CHANGE name=init
+CREATE TABLE ${s}.t (a INT, b INT) USING iceberg;

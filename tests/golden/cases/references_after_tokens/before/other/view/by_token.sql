@@ -1,0 +1,1 @@
+CREATE VIEW ${schema}.by_token AS SELECT a FROM ${sales}.t

@@ -1,0 +1,1 @@
+CREATE VIEW ${schema}.elsewhere AS SELECT a FROM sales.t

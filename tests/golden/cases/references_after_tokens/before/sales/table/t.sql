@@ -1,0 +1,2 @@
+-- //// CHANGE name=init
+CREATE TABLE ${schema}.t (a INT) USING parquet;

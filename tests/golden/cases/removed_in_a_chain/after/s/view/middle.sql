@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.middle AS SELECT 1 AS a

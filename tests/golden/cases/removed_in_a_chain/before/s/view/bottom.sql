@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.bottom AS SELECT 1 AS a

@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.middle AS SELECT a FROM ${s}.bottom

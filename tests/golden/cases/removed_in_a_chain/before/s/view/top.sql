@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.top AS SELECT a FROM ${s}.middle

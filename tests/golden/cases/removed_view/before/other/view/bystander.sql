@@ -1,0 +1,1 @@
+CREATE VIEW ${other}.bystander AS SELECT 1 AS a

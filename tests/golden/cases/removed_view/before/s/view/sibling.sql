@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.sibling AS SELECT 1 AS a

@@ -1,0 +1,1 @@
+CREATE VIEW ${other}.v AS SELECT 1 AS a

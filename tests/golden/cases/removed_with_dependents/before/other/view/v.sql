@@ -1,0 +1,1 @@
+CREATE VIEW ${other}.v AS SELECT a FROM ${s}.gone

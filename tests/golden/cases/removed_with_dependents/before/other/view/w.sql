@@ -1,0 +1,1 @@
+CREATE VIEW ${other}.w AS SELECT a FROM ${other}.v

@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.gone AS SELECT 1 AS a

@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.old_name AS SELECT 1 AS a

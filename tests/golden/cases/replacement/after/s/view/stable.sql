@@ -1,0 +1,2 @@
+-- //// METADATA replacement=true
+CREATE VIEW ${s}.stable AS SELECT 2 AS a

@@ -1,0 +1,1 @@
+CREATE VIEW ${other}.far AS SELECT a FROM ${s}.stable

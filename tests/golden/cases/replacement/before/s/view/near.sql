@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.near AS SELECT a FROM ${s}.stable

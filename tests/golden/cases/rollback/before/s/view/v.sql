@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.v AS SELECT a + 1 AS a FROM ${s}.t

@@ -1,0 +1,1 @@
+CREATE VIEW ${a}.changed AS SELECT 2 AS a

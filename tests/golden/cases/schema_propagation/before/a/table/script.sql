@@ -1,0 +1,2 @@
+-- //// CHANGE name=init
+CREATE TABLE ${a}.script (a INT) USING parquet;

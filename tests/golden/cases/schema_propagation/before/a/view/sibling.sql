@@ -1,0 +1,1 @@
+CREATE VIEW ${a}.sibling AS SELECT 1 AS a

@@ -1,0 +1,1 @@
+CREATE VIEW ${b}.reader AS SELECT a FROM ${a}.sibling

@@ -1,0 +1,1 @@
+CREATE VIEW ${b}.sibling AS SELECT 1 AS a

@@ -1,0 +1,1 @@
+CREATE VIEW ${c}.bystander AS SELECT 1 AS a

@@ -1,0 +1,2 @@
+-- //// CHANGE name=init
+CREATE TABLE ${s}.edited (id INT) USING parquet;

@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.low AS SELECT 2 AS a

@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.needs_new AS SELECT a FROM ${s}.new

@@ -1,0 +1,2 @@
+-- //// METADATA tags=Nightly
+CREATE FUNCTION ${s}.f(x INT) RETURNS INT RETURN x

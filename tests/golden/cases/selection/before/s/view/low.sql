@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.low AS SELECT 1 AS a

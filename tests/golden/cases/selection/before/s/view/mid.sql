@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.mid AS SELECT a FROM ${s}.low

@@ -1,0 +1,2 @@
+-- //// METADATA tags=nightly
+CREATE VIEW ${s}.other AS SELECT 1 AS a

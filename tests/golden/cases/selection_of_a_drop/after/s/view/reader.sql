@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.reader AS SELECT 1 AS a

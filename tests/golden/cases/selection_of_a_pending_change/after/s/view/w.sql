@@ -1,0 +1,2 @@
+-- //// METADATA dependencies=s.t.init
+CREATE VIEW ${s}.w AS SELECT a FROM ${s}.t

@@ -1,0 +1,1 @@
+INSERT INTO elsewhere.out SELECT a FROM ${s}.v;

@@ -1,0 +1,2 @@
+-- //// METADATA compute=etl
+INSERT INTO elsewhere.out SELECT a FROM ${s}.v;

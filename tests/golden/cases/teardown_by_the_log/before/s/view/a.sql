@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.a AS SELECT x FROM ${s}.b

@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.b AS SELECT 1 AS x

@@ -1,0 +1,2 @@
+CREATE VIEW ${s}.a AS
+SELECT ${nope} AS a

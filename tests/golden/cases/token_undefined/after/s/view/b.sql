@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.b AS SELECT ${maximum} AS a

@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.a AS SELECT 1 AS a WHERE ${minimum} > 1

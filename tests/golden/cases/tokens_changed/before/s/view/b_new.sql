@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.b_new AS SELECT 1 AS a

@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.b_old AS SELECT 1 AS a

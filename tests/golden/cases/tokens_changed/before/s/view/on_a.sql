@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.on_a AS SELECT a FROM ${s}.a

@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.on_b AS SELECT a FROM ${schema}.${which}

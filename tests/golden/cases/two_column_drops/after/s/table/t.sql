@@ -1,0 +1,1 @@
+CREATE TABLE ${s}.t (id BIGINT, c INT) USING iceberg

@@ -1,0 +1,1 @@
+CREATE TABLE ${s}.t (id BIGINT, a INT, b INT) USING iceberg

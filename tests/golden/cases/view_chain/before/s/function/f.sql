@@ -1,0 +1,1 @@
+CREATE FUNCTION ${s}.f(x INT) RETURNS INT RETURN x + (SELECT max(a) FROM ${s}.v1)

@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.v2 AS SELECT f(a) AS a FROM v1

@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.v3 AS SELECT a FROM ${s}.v2

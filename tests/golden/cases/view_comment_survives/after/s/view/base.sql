@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.base AS SELECT 2 AS a

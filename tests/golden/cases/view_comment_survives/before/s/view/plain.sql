@@ -1,0 +1,2 @@
+-- //// METADATA comment="without"
+CREATE VIEW ${s}.plain AS SELECT a FROM ${s}.base

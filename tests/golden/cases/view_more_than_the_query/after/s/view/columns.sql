@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.columns (b) AS SELECT 1

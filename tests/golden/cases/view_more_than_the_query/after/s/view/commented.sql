@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.commented COMMENT 'new' AS SELECT 1 AS a

@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.query AS SELECT 2 AS a

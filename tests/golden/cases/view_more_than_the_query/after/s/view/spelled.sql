@@ -1,0 +1,1 @@
+CREATE OR REPLACE VIEW ${s}.spelled AS SELECT 2 AS a

@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.columns (a) AS SELECT 1

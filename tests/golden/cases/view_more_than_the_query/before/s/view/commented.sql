@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.commented COMMENT 'old' AS SELECT 1 AS a

@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.query AS SELECT 1 AS a

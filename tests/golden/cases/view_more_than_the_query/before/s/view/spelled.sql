@@ -1,0 +1,1 @@
+CREATE VIEW IF NOT EXISTS ${s}.spelled AS SELECT 1 AS a

@@ -1,0 +1,1 @@
+CREATE VIEW ${other}.qualified AS SELECT a FROM `s`.`t`

@@ -1,0 +1,1 @@
+CREATE VIEW ${other}.t AS SELECT 1 AS a

@@ -1,0 +1,1 @@
+CREATE VIEW ${other}.unqualified_other AS SELECT a FROM t

@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.cte AS WITH t AS (SELECT 2 AS a) SELECT a FROM t

@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.`in-subquery` AS SELECT 1 AS a WHERE EXISTS (SELECT 1 FROM s.t AS x WHERE x.a = 1)

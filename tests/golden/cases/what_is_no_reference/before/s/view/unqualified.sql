@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.unqualified AS SELECT a FROM T

@@ -1,0 +1,118 @@
+"""The history table and the marks of free-form statements, on a real catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from airflow_provider_sparkdeploy.core.deploylog import Entry
+from airflow_provider_sparkdeploy.core.names import ObjectName
+from airflow_provider_sparkdeploy.core.operations import Operation
+from airflow_provider_sparkdeploy.spark import history, marks
+from airflow_provider_sparkdeploy.spark.history import Numbered
+from airflow_provider_sparkdeploy.spark.session import Sessions, Spark
+
+AT = "2026-03-01T12:00:00+00:00"
+
+
+@pytest.fixture
+def spark(sessions: Sessions) -> Iterator[Spark]:
+    with sessions.open() as opened:
+        yield opened
+
+
+def entry(run: str, operation: str, kind: str = "done", **detail: object) -> Entry:
+    return Entry(kind, run, AT, operation, detail=detail)  # type: ignore[arg-type]
+
+
+def operations(found: list[Numbered]) -> list[str]:
+    return [item.entry.operation for item in found]
+
+
+# What is due
+
+
+def test_what_is_not_recorded_is_due_and_intents_never_are() -> None:
+    log = [entry("a", "1", "intent"), entry("a", "1"), entry("b", "2", "failed")]
+    found = history.due(log)
+    assert [(item.number, item.entry.operation) for item in found] == [(1, "1"), (1, "2")]
+    assert history.due([*log, *history.recorded(found)]) == []
+
+
+def test_a_run_that_goes_on_after_it_was_recorded_is_recorded_further() -> None:
+    log = [entry("a", "1"), entry("a", "2")]
+    log += history.recorded(history.due(log))
+    log += [entry("b", "3"), entry("a", "4")]
+    assert [(item.entry.operation, item.number) for item in history.due(log)] == [("3", 1), ("4", 3)]
+
+
+# The table
+
+
+def test_nothing_is_read_where_nothing_was_written(spark: Spark, schema: str) -> None:
+    assert history.read(spark, schema) == []
+    assert history.read(spark, f"{schema}_nowhere") == []
+    assert marks.read_all(spark, f"{schema}_nowhere") == {}
+
+
+def test_entries_come_back_as_they_were_in_their_order(spark: Spark, schema: str) -> None:
+    strange = "a 'quote', a \\ and a \n line, ${token}; -- é \x00"
+    first = [
+        Numbered(1, entry("z", "1", note=strange)),
+        Numbered(1, entry("a", "2")),
+        Numbered(2, entry("z", "3")),
+    ]
+    history.append(spark, schema, first)
+    history.append(spark, schema, [Numbered(3, entry("z", "4")), Numbered(2, entry("a", "5"))])
+    found = history.read(spark, schema)
+    assert operations(found) == ["1", "2", "3", "4", "5"]
+    assert found[:3] == first
+
+
+def test_what_was_appended_twice_is_read_once(spark: Spark, schema: str) -> None:
+    items = [Numbered(1, entry("a", "1")), Numbered(2, entry("a", "2"))]
+    history.append(spark, schema, items)
+    history.append(spark, schema, [*items, Numbered(3, entry("a", "3"))])
+    assert operations(history.read(spark, schema)) == ["1", "2", "3"]
+
+
+def test_a_large_batch_is_written_in_pieces(
+    spark: Spark, schema: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "_LARGEST", 200)
+    history.append(spark, schema, [Numbered(number, entry("a", str(number))) for number in range(1, 8)])
+    assert operations(history.read(spark, schema)) == list("1234567")
+
+
+# Marks
+
+
+def statement(sql: str = "INSERT INTO t VALUES (1)") -> Operation:
+    return Operation("setup.s.t.init.1", "setup", "run", ObjectName("s", "t"), "table", sql, f"hash of {sql}")
+
+
+def test_a_mark_keeps_the_intent_until_it_is_dropped(spark: Spark, schema: str) -> None:
+    name = marks.name_of(statement())
+    assert marks.read(spark, schema, name) is None
+    intent = entry("run", "setup.s.t.init.1", "intent", attempt="1", text="x'\\" * 4000)
+    marks.begin(spark, schema, name, intent)
+    assert marks.read(spark, schema, name) == marks.Mark(intent, done=False)
+    marks.succeed(spark, schema, name)
+    assert marks.read_all(spark, schema) == {name: marks.Mark(intent, done=True)}
+    marks.drop(spark, schema, [name])
+    assert marks.read_all(spark, schema) == {}
+
+
+def test_a_new_attempt_takes_the_place_of_the_old_mark(spark: Spark, schema: str) -> None:
+    name = marks.name_of(statement())
+    marks.begin(spark, schema, name, entry("run", "op", "intent", attempt="1"))
+    marks.succeed(spark, schema, name)
+    again = entry("run", "op", "intent", attempt="2")
+    marks.begin(spark, schema, name, again)
+    assert marks.read(spark, schema, name) == marks.Mark(again, done=False)
+
+
+def test_statements_of_another_text_have_another_mark() -> None:
+    assert marks.name_of(statement()) == marks.name_of(statement())
+    assert marks.name_of(statement()) != marks.name_of(statement("INSERT INTO t VALUES (2)"))

@@ -1,0 +1,85 @@
+"""What a parse of a DAG file imports, and what it refuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SHOP = Path(__file__).parents[3] / "dags_examples" / "repository_shop"
+_PARSE = """
+import sys
+from airflow_provider_sparkdeploy import SparkDeployDag
+dag = SparkDeployDag("deploy_shop", repository={shop!r})
+assert "setup.sales.orders.init.1" in dag.task_dict, sorted(dag.task_dict)
+print(",".join(sorted({{name.partition(".")[0] for name in sys.modules}})))
+"""
+
+
+def parse(text: str, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    import os
+
+    variables = {
+        **os.environ,
+        "AIRFLOW_HOME": str(home),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        **environment,
+    }
+    return subprocess.run(
+        [sys.executable, "-c", text], env=variables, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_parse_imports_no_pyspark_and_a_warm_one_no_parser(tmp_path: Path) -> None:
+    cache = str(tmp_path / "cache")
+    for expected in (True, False):
+        done = parse(_PARSE.format(shop=str(SHOP)), tmp_path, SPARKDEPLOY_CACHE=cache)
+        assert done.returncode == 0, done.stderr
+        imported = set(done.stdout.strip().splitlines()[-1].split(","))
+        assert "pyspark" not in imported
+        assert ("sqlglot" in imported) == expected
+
+
+def test_a_worker_builds_only_the_task_that_it_was_asked_for(tmp_path: Path) -> None:
+    text = (
+        "from airflow_provider_sparkdeploy import SparkDeployDag\n"
+        "dag = SparkDeployDag('deploy_shop', repository='/nowhere')\nprint(list(dag.task_dict))"
+    )
+    asked = {
+        "_AIRFLOW_PARSING_CONTEXT_DAG_ID": "deploy_shop",
+        "_AIRFLOW_PARSING_CONTEXT_TASK_ID": "setup.sales.orders.init.1",
+    }
+    done = parse(text, tmp_path, **asked)
+    assert done.stdout.strip().splitlines()[-1] == "['setup.sales.orders.init.1']", done.stderr
+
+
+def test_the_params_of_the_dag_are_not_kept_by_every_task_again(tmp_path: Path) -> None:
+    text = (
+        "from airflow_provider_sparkdeploy import SparkDeployDag\n"
+        "from airflow.sdk.definitions.param import process_params\n"
+        f"dag = SparkDeployDag('d', repository={str(SHOP)!r}, params={{'more': 1}})\n"
+        "assert not any(task.params for task in dag.tasks)\n"
+        "told = process_params(dag, dag.get_task('plan'), {'dry_run': True}, suppress_exception=False)\n"
+        "print(told['more'], told['dry_run'], told['select'])"
+    )
+    done = parse(text, tmp_path)
+    assert done.stdout.strip().splitlines()[-1:] == ["1 True []"], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("enviroment='prod'", "Did you mean environment?"),
+        ("shedule=None", "Did you mean schedule?"),
+        ("render='everything'", "d: there is no render='everything'. Known: all, plan."),
+        ("on_stale='replann'", "d: there is no on_stale='replann'. Did you mean replan?"),
+    ],
+)
+def test_an_unknown_argument_or_value_is_an_error_with_a_suggestion(
+    tmp_path: Path, arguments: str, told: str
+) -> None:
+    text = f"from airflow_provider_sparkdeploy import SparkDeployDag\nSparkDeployDag('d', repository='r', {arguments})"
+    done = parse(text, tmp_path)
+    assert told in done.stderr

@@ -1,0 +1,35 @@
+"""What is suspicious although it can be deployed."""
+
+from __future__ import annotations
+
+import pytest
+from sketch import repository
+
+from airflow_provider_sparkdeploy.core.lint import lint
+
+FILES = {"s/table/orders.sql": "CREATE TABLE s.orders (id INT) USING parquet"}
+
+
+@pytest.mark.parametrize(
+    ("read", "told"),
+    [
+        ("s.ordres", True),
+        ("ordres", True),
+        ("s.orders_raw", False),  # another name, not a misspelled one
+        ("elsewhere.ordres", False),  # nobody here knows what is there
+        ("s.orders", False),
+    ],
+)
+def test_a_name_that_is_nearly_one_of_the_repository(read: str, told: bool) -> None:
+    found = lint(repository({**FILES, "s/view/v.sql": f"CREATE VIEW s.v AS SELECT id FROM {read}"}))
+    assert [(item.code, item.severity) for item in found] == ([("SD224", "warning")] if told else [])
+    assert all("Did you mean orders?" in item.advice for item in found)
+
+
+def test_a_schema_that_is_mapped_is_known_by_its_physical_name() -> None:
+    settings = "environments: {dev: {schemas: {s: lake.shop}}}\ndefault_environment: dev\n"
+    files = {
+        "s/table/orders.sql": "CREATE TABLE ${s}.orders (id INT) USING parquet",
+        "s/view/v.sql": "CREATE VIEW ${s}.v AS SELECT id FROM ${s}.ordres",
+    }
+    assert [item.code for item in lint(repository(files, settings))] == ["SD224"]
