@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ import click
 from ..core.operations import Operation
 
 if TYPE_CHECKING:  # a plan needs nothing of Spark's, nor the parser that comes with it
-    from ..spark.apply import Event
+    from ..spark.apply import Event, Stop
 
 _CONDITION = re.compile(r"\[[A-Z0-9_.]+\]")
 _MARKS = {"done": ("✓", "green"), "failed": ("✗", "red"), "lost": ("?", "yellow")}
@@ -101,18 +100,24 @@ def _live(total: int) -> Iterator[Callable[[Event], None]]:
 
 
 @contextmanager
-def stop_on_interrupt() -> Iterator[threading.Event]:
-    """Ctrl-C lets the running statements end and starts no others; a second one is the usual one."""
-    stop = threading.Event()
-    usual = signal.getsignal(signal.SIGINT)
+def stop_on_interrupt() -> Iterator[Stop]:
+    """Ctrl-C lets the running statements end and starts no others; a second one stops them, too; a third
+    is the usual one. Nothing is raised before that: whoever runs the statements looks."""
+    from ..spark.apply import Stop
+
+    stop = Stop()
+    usual: Any = signal.getsignal(signal.SIGINT)
 
     def ask(number: int, frame: FrameType | None) -> None:
-        stop.set()
-        click.echo("\nStopping after the running statements; Ctrl-C again to abandon them.", err=True)
-        signal.signal(signal.SIGINT, usual)
+        if not stop.after.is_set():
+            stop.after.set()
+            click.echo("\nStopping after the running statements; Ctrl-C again to stop them, too.", err=True)
+        else:
+            stop.now.set()
+            signal.signal(signal.SIGINT, usual)
 
-    previous: Any = signal.signal(signal.SIGINT, ask)
+    signal.signal(signal.SIGINT, ask)
     try:
         yield stop
     finally:
-        signal.signal(signal.SIGINT, previous)
+        signal.signal(signal.SIGINT, usual)

@@ -127,35 +127,44 @@ def _mark(operation: Operation) -> dict[str, Any]:
     return {"mark": marks.name_of(operation)} if is_free_form(operation) else {}
 
 
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Somebody's wish that a run ends: ``after`` the running statements, or ``now``, with them."""
+
+    after: threading.Event = field(default_factory=threading.Event)
+    now: threading.Event = field(default_factory=threading.Event)
+
+
 def run_operations(
     runner: Runner,
     operations: Sequence[Operation],
     *,
     parallel: int = 4,
     on_event: Callable[[Event], None] = lambda event: None,
-    stop: threading.Event | None = None,
+    stop: Stop | None = None,
 ) -> Report:
-    """Run them all, each after what it depends on. ``stop`` ends it after the running statements."""
-    stop = stop or threading.Event()
+    """Run them all, each after what it depends on, until all are done or ``stop`` says otherwise."""
+    stop = stop or Stop()
     schedule = Schedule(operations)
     done: list[Operation] = []
     failed: list[tuple[Operation, str]] = []
-    reachable = True
+    reachable, halted = True, False
     running: dict[Future[Mapping[str, Any]], tuple[Operation, float]] = {}
     with ThreadPoolExecutor(max(1, parallel), thread_name_prefix="sparkdeploy") as pool:
         while True:
-            while not stop.is_set() and len(running) < parallel and (operation := schedule.take()):
+            while (
+                not (halted or stop.after.is_set())
+                and len(running) < parallel
+                and (operation := schedule.take())
+            ):
                 on_event(Event(operation, "started"))
                 running[pool.submit(runner.operate, operation)] = (operation, time.monotonic())
             if not running:
                 break
-            try:
-                finished, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
-            except KeyboardInterrupt:  # nobody waits for the statements any more: stop them, too
-                stop.set()
+            if stop.now.is_set():  # in every round: an operation may be between two of its statements
                 for operation, _ in running.values():
                     runner.sessions.settle(session_key(runner.run, operation))
-                continue
+            finished, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
             for future in finished:
                 operation, since = running.pop(future)
                 event = _ended(operation, future, time.monotonic() - since)
@@ -167,10 +176,9 @@ def run_operations(
                     schedule.failed(operation)
                     failed.append((operation, event.message))
                     reachable = reachable and not (isinstance(error, SparkFailure) and error.transient)
-                    if _stops_the_run(error):
-                        stop.set()
+                    halted = halted or _stops_the_run(error)
                 on_event(event)
-    return Report(tuple(done), tuple(failed), schedule.left, stop.is_set(), reachable)
+    return Report(tuple(done), tuple(failed), schedule.left, halted or stop.after.is_set(), reachable)
 
 
 def _ended(operation: Operation, future: Future[Mapping[str, Any]], seconds: float) -> Event:

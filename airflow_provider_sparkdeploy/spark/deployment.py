@@ -6,7 +6,6 @@ stages. Every stage assumes that the one before it may have been killed.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -20,6 +19,7 @@ from .apply import (
     Event,
     Report,
     Runner,
+    Stop,
     due_for_history,
     record,
     run_operations,
@@ -75,7 +75,7 @@ class Deployment:
         kind: str = "apply",
         parallel: int = 4,
         on_event: Callable[[Event], None] = lambda event: None,
-        stop: threading.Event | None = None,
+        stop: Stop | None = None,
     ) -> Outcome:
         """Run a plan, and write down what came of it: in the log, and in the history."""
         runner, plan = self.runner, planned.plan
