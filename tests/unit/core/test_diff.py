@@ -642,11 +642,13 @@ KINDS = {
 IN_CATALOG = {"view": "VIEW", "function": "FUNCTION", "materialized_view": "VIEW", "declarative": "TABLE", "scripted": "TABLE", "data": "TABLE"}  # fmt: skip
 
 
-@pytest.mark.parametrize("new", KINDS)
-@pytest.mark.parametrize("old", KINDS)
+CHANGES_OF_KIND = [
+    (old, new) for old in KINDS for new in KINDS if old != new and {old, new} != {"declarative", "scripted"}
+]
+
+
+@pytest.mark.parametrize(("old", "new"), CHANGES_OF_KIND)
 def test_a_change_of_kind_drops_the_old_and_makes_the_new(old: str, new: str) -> None:
-    if old == new or {old, new} == {"declarative", "scripted"}:
-        pytest.skip("not a change of kind")
     before, after = dict([KINDS[old]]), dict([KINDS[new]])
     state = everything(healthy(before))
     planned = plan(healthy(after), state)
