@@ -10,6 +10,7 @@ from __future__ import annotations
 _OPENERS = frozenset({"begin", "if", "case", "while", "for", "loop", "repeat"})
 _CONDITIONS = frozenset({"if", "elseif", "case", "when"})  # up to THEN
 _HEADERS = frozenset({"while", "for"})  # up to DO
+_ROUTINES = frozenset({"function", "procedure"})
 
 
 def statement_end(words: list[str], begin: int) -> int | None:
@@ -17,6 +18,14 @@ def statement_end(words: list[str], begin: int) -> int | None:
     at = _body(words, begin)
     if at is None:
         return semicolon(words, begin)
+    end = _script_end(words, at)
+    if end is None and "function" in words[begin:at]:
+        return semicolon(words, begin)  # it was a column of that name
+    return end
+
+
+def _script_end(words: list[str], at: int) -> int | None:
+    """The same for a script whose BEGIN, or the label before it, is known."""
     depth = 0
     while at < len(words):
         if words[at + 1 : at + 2] == [":"]:  # a label
@@ -51,12 +60,14 @@ def statement_end(words: list[str], begin: int) -> int | None:
 
 def _body(words: list[str], begin: int) -> int | None:
     """Where the BEGIN of the statement stands; None for a statement that is no script."""
-    if words[begin] == "begin":
+    if words[begin] == "begin" or words[begin + 1 : begin + 3] == [":", "begin"]:
         return begin
-    if words[begin] == "create" and "procedure" in words[begin + 1 : begin + 4]:
-        for at in range(begin, semicolon(words, begin) - 1):
-            if words[at] == "as" and words[at + 1] == "begin":
-                return at + 1
+    if words[begin] == "create" and not _ROUTINES.isdisjoint(words[begin + 1 : begin + 5]):
+        depth = 0
+        for at in range(begin, semicolon(words, begin)):
+            depth += {"(": 1, ")": -1}.get(words[at], 0)
+            if words[at] == "begin" and depth == 0:
+                return at
     return None
 
 

@@ -305,7 +305,9 @@ class _Differ:
         if isinstance(found, Recreate):
             return ObjectDiff(new.name, "modified", old, new, recreate=found.reason, drift=drift)
         if found:
-            return ObjectDiff(new.name, "modified", old, new, alterations=found, drift=drift)
+            comment = new.body.hash == old.hash and not drift  # nothing but that of the header
+            status: Status = "equal" if comment else "modified"
+            return ObjectDiff(new.name, status, old, new, alterations=found, comment=comment, drift=drift)
         if old.hash and not same_text:
             self._warn(
                 new, "SD423", f"the text of {new.name} changed, but nothing that can be compared",

@@ -65,7 +65,8 @@ class Facts:
 
     ``objects`` are all objects, removed ones with their last schema. ``dependents`` leads from
     an object to those that depend on it. ``changed`` holds the seeds with their rule, changed
-    or drift. ``boundary`` are the computes that the repository uses; no other counts.
+    or drift. ``indexed_before`` are the computes of indexes that go with their object. ``boundary``
+    are the computes that the repository uses; no other counts.
     """
 
     objects: tuple[ObjectName, ...]
@@ -74,6 +75,7 @@ class Facts:
     forced: tuple[str, ...] = ()
     computes: Mapping[ObjectName, tuple[str, ...]] = field(default_factory=dict)
     index_computes: Mapping[tuple[ObjectName, str], str] = field(default_factory=dict)
+    indexed_before: Mapping[ObjectName, tuple[str, ...]] = field(default_factory=dict)
     changed_indexes: tuple[tuple[ObjectName, str], ...] = ()
     sinks: frozenset[ObjectName] = frozenset()
     replacements: frozenset[ObjectName] = frozenset()
@@ -248,14 +250,15 @@ class _Rules:
         DirtyCompute(C) :- Changed(O), StmtUsesCompute(O, C), not IsSink(O)
         DirtyCompute(C) :- Changed(O), IndexUsesCompute(O, _, C), not IsSink(O)"""
         facts = self.input
-        own_indexes: dict[ObjectName, list[str]] = {}
+        own_indexes: dict[ObjectName, tuple[str, ...]] = {}
         for (name, _), compute in facts.index_computes.items():
-            own_indexes.setdefault(name, []).append(compute)
+            own_indexes[name] = (*own_indexes.get(name, ()), compute)
         for name, rule in facts.changed.items():
             number = self._objects[name]
             self._seed(number, rule)
             if name not in facts.sinks and facts.propagation.through_compute(name.schema):
-                for compute in (*facts.computes.get(name, ()), *own_indexes.get(name, ())):
+                used = (facts.computes, own_indexes, facts.indexed_before)
+                for compute in dict.fromkeys(compute for uses in used for compute in uses.get(name, ())):
                     self._to_compute(number, compute)
 
     def _to_compute(self, number: int, compute: str) -> None:

@@ -262,6 +262,21 @@ def _declared(
                     object=str(item.name),
                 )
             )
+        elif (
+            resolver.objects[node.name].kind == "sink"
+            and item.kind != "sink"
+            and attribute != "excludeDependencies"
+        ):
+            problems.append(
+                Diagnostic(
+                    item.path,
+                    line,
+                    "SD303",
+                    f"{attribute}: {text} is a sink, and a {item.kind} cannot wait for it",
+                    "Sinks run after everything else. Only another sink can depend on one.",
+                    object=str(item.name),
+                )
+            )
         else:
             found.add(node)
     return found

@@ -30,7 +30,11 @@ def guard(
     reasons: dict[str, str] = {}
     dependents = _dependents(diff) if selected is not None else {}
     for operation in operations:
-        reason = _lifecycle(operation, diff.objects[operation.object]) or _destructive(operation, settings)
+        reason = (
+            _lifecycle(operation, diff.objects[operation.object])
+            or _destructive(operation, settings)
+            or _member(operation, diff, selected)
+        )
         if not reason and selected is not None:
             reason = _unselected(operation, graph, diff, selected, dependents)
         if reason:
@@ -66,10 +70,9 @@ def held_back(operations: tuple[Operation, ...], blocked: tuple[Blocked, ...], f
     if not blocked:
         return Held()
     stopped = {item.operation.id for item in blocked}
-    free = {operation.object for operation in operations if operation.id not in stopped}
-    free |= {subject(effect) for item in operations if item.id not in stopped for effect in item.effects}
+    free = {name for item in operations if item.id not in stopped for name in _about(item)}
     free_indexes = {(item.object, item.index) for item in operations if item.id not in stopped}
-    names = {item.operation.object for item in blocked} - free
+    names = {name for item in blocked for name in _about(item.operation)} - free
     indexes = {(item.operation.object, item.operation.index) for item in blocked} - free_indexes
     return Held(
         frozenset(name for name in facts.changed if name in names),
@@ -117,6 +120,23 @@ def _lifecycle(operation: Operation, entry: ObjectDiff) -> str:
     return ""
 
 
+def _about(operation: Operation) -> set[ObjectName]:
+    """The objects that an operation is about: its own, and for a fixpoint all members."""
+    return {operation.object, *map(subject, operation.effects)}
+
+
+def _member(operation: Operation, diff: Diff, selected: frozenset[ObjectName] | None) -> str:
+    """A component is computed as a whole, or not at all."""
+    for name in sorted(_about(operation)) if operation.action == "fixpoint" else ():
+        entry = diff.objects[name]
+        if entry.left and entry.new is not None:
+            what = "external" if entry.new.lifecycle == "external" else "INACTIVE"
+            return f"{name}, which is computed with it, is {what}: nothing is done to it"
+        if selected is not None and name not in selected and entry.changed and entry.old is not None:
+            return f"{name}, which is computed with it, has changed and is not selected"
+    return ""
+
+
 def _destructive(operation: Operation, settings: Settings) -> str:
     if operation.destructive and settings.on_destructive == "block":
         return "it is destructive, and on_destructive is block"
@@ -145,7 +165,7 @@ def _unselected(
 def _needed(operation: Operation, graph: Graph, diff: Diff) -> Iterator[Node]:
     """What must be deployed when an operation runs: what its change needs, or all of its object
     where it is about no change; for a fixpoint what any of the members needs."""
-    for name in sorted({operation.object, *map(subject, operation.effects)}):
+    for name in sorted(_about(operation)):
         new = diff.objects[name].new
         for node in new.nodes() if new else ():
             if operation.change in (None, node.change):

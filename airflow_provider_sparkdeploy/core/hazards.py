@@ -10,11 +10,12 @@ from .lexer import lex
 from .names import ObjectName
 from .objects import ObjectDef, Statement
 from .operations import Operation
+from .records import drops_table
 from .repository import Repository
 from .resolve import Resolver, make_resolver, physical_schema
 from .scriptdiff import Pending
 from .state import DeployedObject
-from .statement import unquoted, view_text
+from .statement import name_at, unquoted, view_text
 
 # What stands before an expression; behind anything else a word may be a name that is given.
 _BEFORE_A_COLUMN = frozenset(
@@ -45,29 +46,29 @@ _BEFORE_A_COLUMN = frozenset(
 )
 
 
-def find_hazards(
-    repository: Repository,
-    diff: Diff,
-    operations: tuple[Operation, ...],
-    selected: frozenset[ObjectName] | None,
-) -> list[Diagnostic]:
-    """A setup statement that reads what the same plan tears down is an error.
+def find_hazards(repository: Repository, diff: Diff, operations: tuple[Operation, ...]) -> list[Diagnostic]:
+    """A setup statement that reads what the same plan tears down is an error. ``operations`` are those
+    that may run: what is not dropped after all may be read.
 
-    A dropped object that does not come back must not be read by anything; one that does come
-    back is empty until it is filled, so scripts must not read it; a dropped column must not
-    be named by a script that reads its table, nor be read by a query over that table alone.
+    A dropped object that does not come back must not be read by anything, nor one that was dropped
+    before; one that does come back is empty until it is filled, so scripts must not read it; a
+    dropped column must not be named by a script that reads its table, nor be read by a query over
+    that table alone. What is not there because it is INACTIVE somebody else may have made: a warning.
     """
     gone, emptied, columns = _torn_down(operations, diff)
-    if not gone and not emptied and not columns:
+    absent = _absent(repository, diff)
+    if not gone and not emptied and not columns and not absent:
         return []
     resolver = _with_removed(repository, diff)
     problems: list[Diagnostic] = []
-    for name in _readers(diff, operations, gone, selected):
+    for name in _readers(diff, operations, gone):
         entry = diff.objects[name]
         item = entry.new
         assert item is not None
         for statement in _statements(item, entry.pending):
             for target in sorted(_targets(statement, resolver, name.schema) - {name}):
+                if target in emptied and _only_fills(statement, target, resolver, name.schema):
+                    continue
                 message = _judge(item, statement, target, gone, emptied, columns)
                 if message:
                     problems.append(
@@ -80,24 +81,55 @@ def find_hazards(
                             object=str(name),
                         )
                     )
+                elif target in absent:
+                    problems.append(_not_there(item, statement, target, inactive=absent[target].inactive))
     return problems
 
 
-def _readers(
-    diff: Diff,
-    operations: tuple[Operation, ...],
-    gone: set[ObjectName],
-    selected: frozenset[ObjectName] | None,
-) -> list[ObjectName]:
-    """What this plan sets up, and what it leaves as it is although it read what is gone now.
+def _absent(repository: Repository, diff: Diff) -> dict[ObjectName, ObjectDef]:
+    """What the repository has, and nobody has deployed or will: INACTIVE, or dropped before."""
+    return {
+        name: item
+        for name, item in repository.objects.items()
+        if (item.inactive or drops_table(item)) and item.lifecycle != "external" and name not in diff.state
+    }
 
-    (What is not selected is no error: there the drop is blocked.)
-    """
+
+def _not_there(item: ObjectDef, statement: Statement, target: ObjectName, *, inactive: bool) -> Diagnostic:
+    if inactive:
+        return Diagnostic(
+            item.path, statement.line, "SD411", f"{item.name} reads {target}, which is INACTIVE and not deployed",
+            "It fails unless somebody else has made it. Take INACTIVE away, or do not read it.",
+            severity="warning", object=str(item.name),
+        )  # fmt: skip
+    return Diagnostic(
+        item.path, statement.line, "SD410", f"{item.name} reads {target}, which was dropped (DROP_TABLE)",
+        "Do not read it, or take DROP_TABLE away.", object=str(item.name),
+    )  # fmt: skip
+
+
+def _only_fills(statement: Statement, target: ObjectName, resolver: Resolver, schema: str) -> bool:
+    """Whether a statement names a table only to insert rows into it."""
+    found = lex(statement.sql)
+    named, position = False, 0
+    while position < len(found.texts):
+        parts, end = name_at(found.texts, position)
+        if parts and resolver.table(tuple(part.casefold() for part in parts), schema) == target:
+            before = [word for word in found.lower[max(position - 2, 0) : position] if word != "table"]
+            if "insert" not in found.lower or before[-1:] not in (["into"], ["overwrite"]):
+                return False
+            named = True
+        position = max(end, position + 1)
+    return named
+
+
+def _readers(diff: Diff, operations: tuple[Operation, ...], gone: set[ObjectName]) -> list[ObjectName]:
+    """What this plan sets up, and what it leaves as it is although it read what is gone now."""
     found = {operation.object for operation in operations if operation.phase != "teardown"}
     for name, record in diff.state.items() if gone else ():
         if not gone.isdisjoint(record.dependencies) and name in diff.objects:
             entry = diff.objects[name]
-            if entry.new is not None and not entry.left and (selected is None or name in selected):
+            if entry.new is not None and not entry.left:
                 found.add(name)
     return sorted(found)
 

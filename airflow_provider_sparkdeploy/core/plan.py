@@ -155,6 +155,7 @@ class _Builder:
         if not drafts and not exports and not self.component:
             return []
         ready: dict[Node, tuple[str, ...]] = {}  # what has run when this node is as it should be
+        exported: dict[Node, tuple[str, ...]] = {}  # the same for sinks, which only other sinks wait for
         done: list[Operation] = []
         sinks: list[Operation] = []
         members_left = {item.id: len(item.members) for item in self.component.values()}
@@ -167,8 +168,12 @@ class _Builder:
                 if target in ready and target.name not in inside
             )
             own = torn_down.get(node.name, [])
+            earlier = _merge(exported[target] for target in self.graph.requires[node] if target in exported)
             if node in exports:
-                sinks += self._link(exports[node], _merge([before, tuple(own)]))
+                sinks += self._link(exports[node], _merge([before, earlier, tuple(own)]))
+                exported[node] = (sinks[-1].id,)
+            elif earlier:
+                exported[node] = earlier
             found = drafts.get(node, [])
             if not found and component is None:
                 ready[node] = before

@@ -15,7 +15,7 @@ from .guard import guard, held_back
 from .hazards import find_hazards
 from .names import ObjectName, display
 from .observing import observed_operations
-from .operations import Plan
+from .operations import Operation, Plan
 from .plan import build_operations
 from .reconcile import reconcile
 from .repository import Repository
@@ -71,10 +71,6 @@ def make_plan(
     operations = observed_operations(
         build_operations(repository, graph, components, found, dirty, selected), repository
     )
-    problems += find_hazards(repository, found, operations, selected)
-    if any(item.severity == "error" for item in problems):
-        plan = _failed(repository, components, problems, dirty)
-        return Planned(plan, repository, graph, components, found, dirty, selected, drift=reconciled.differs)
     allowed, blocked = guard(operations, repository.settings, graph, found, selected)
     acting, held = dirty, held_back(operations, blocked, facts)
     if held.objects or held.indexes:
@@ -86,7 +82,11 @@ def make_plan(
             for operation in guard(again, repository.settings, graph, found, selected)[0]
             if operation.id not in stopped
         )
-    problems += _left_out(dirty, found, selected)
+    problems += find_hazards(repository, found, allowed)
+    if any(item.severity == "error" for item in problems):
+        plan = _failed(repository, components, problems, dirty)
+        return Planned(plan, repository, graph, components, found, dirty, selected, drift=reconciled.differs)
+    problems += _left_out(dirty, found, selected, allowed)
     plan = Plan(
         fingerprint=repository.fingerprint,
         operations=allowed,
@@ -205,6 +205,11 @@ def _facts(
         for index in entry.old.indexes if entry.old and entry.indexes_removed else ():
             if index.compute and index.name in entry.indexes_removed:
                 index_computes[name, index.name] = index.compute
+    indexed_before = {
+        name: tuple(index.compute for index in entry.old.indexes if index.compute)
+        for name, entry in found.objects.different.items()
+        if entry.old is not None and entry.old.indexes and (entry.status == "removed" or entry.replaced)
+    }
     return Facts(
         objects=tuple(sorted(universe.names)),
         dependents=universe.dependents,
@@ -212,6 +217,7 @@ def _facts(
         forced=forced,
         computes=computes,
         index_computes=index_computes,
+        indexed_before=indexed_before,
         changed_indexes=tuple(changed_indexes),
         sinks=frozenset(
             [name for name, item in objects.items() if item.kind == "sink"]
@@ -249,14 +255,21 @@ def _unparsed(repository: Repository, found: Diff) -> Iterable[Diagnostic]:
                     )  # fmt: skip
 
 
-def _left_out(dirty: Dirty, found: Diff, selected: frozenset[ObjectName] | None) -> Iterable[Diagnostic]:
-    """What the selection leaves as it is although it should be redeployed."""
+def _left_out(
+    dirty: Dirty, found: Diff, selected: frozenset[ObjectName] | None, operations: tuple[Operation, ...]
+) -> Iterable[Diagnostic]:
+    """What the selection leaves as it is although it should be redeployed. The members of a component
+    are computed with those that are selected."""
     if selected is None:
         return
+    computed = {
+        subject(effect) for item in operations if item.action == "fixpoint" for effect in item.effects
+    }
     left = [
         str(fact.object)
         for fact in dirty.facts("object")
         if fact.object not in selected
+        and fact.object not in computed
         and (entry := found.objects[fact.object]).new
         and not entry.new.scripted
     ]

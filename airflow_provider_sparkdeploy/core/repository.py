@@ -75,7 +75,7 @@ def build_repository(
     around = replace(around, defaults=defaults)
     digests = content_digests(listing)
     found: list[ObjectDef] = []
-    broken: set[ObjectName] = set()
+    broken: dict[ObjectName, str] = {}
     parsed_files = parse_files(zip(files, digests.values(), strict=True), around, pack, progress)
     for file, (key, packed) in zip(files, parsed_files, strict=True):
         parsed = cache.unpack(packed, key)
@@ -83,11 +83,19 @@ def build_repository(
         if parsed.object is not None:
             found.append(parsed.object)
         elif any(item.severity == "error" for item in parsed.problems):
-            broken.add(object_name(file.schema, file.object))
+            name = object_name(file.schema, file.object)
+            if name in broken:
+                problems.append(_twice(name, file.path, broken[name]))
+            broken.setdefault(name, file.path)
     shared = len({tuple(part.casefold() for part in physical) for physical in schemas.values()}) < len(
         schemas
     )
     objects = _by_name(found, shared, problems)
+    problems += [
+        _twice(name, max(path, objects[name].path), min(path, objects[name].path))
+        for name, path in broken.items()
+        if name in objects
+    ]
     fingerprint = fingerprint_of(listing, settings, digests)
     memo = cache.Memo(pack) if pack else None
     told = tuple(sorted(set(problems)))
@@ -159,20 +167,16 @@ def _check_physical(objects: Mapping[ObjectName, ObjectDef], problems: list[Diag
             )
 
 
+def _twice(name: ObjectName, path: str, first: str) -> Diagnostic:
+    return Diagnostic(path, 1, "SD113", f"{name} is already declared by {first}", "Keep one file.")
+
+
 def _by_name(found: list[ObjectDef], shared: bool, problems: list[Diagnostic]) -> dict[ObjectName, ObjectDef]:
     objects: dict[ObjectName, ObjectDef] = {}
     for item in found:
         first = objects.setdefault(item.name, item)
         if first is not item:
-            problems.append(
-                Diagnostic(
-                    item.path,
-                    1,
-                    "SD113",
-                    f"{item.name} is already declared by {first.path}",
-                    "Keep one file.",
-                )
-            )
+            problems.append(_twice(item.name, item.path, first.path))
     if shared:
         _check_physical(objects, problems)
     return dict(sorted(objects.items()))

@@ -8,12 +8,12 @@ have not run may still be corrected.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .diagnostics import Diagnostic
 from .objects import Change, ObjectDef
 from .records import Requires, change_record
-from .state import DeployedChange, DeployedObject, Effect, PutChange
+from .state import DeployedChange, DeployedObject, Effect, PutChange, PutObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,14 @@ def script_changes(new: ObjectDef, old: DeployedObject, requires: Requires, *, r
         for problem in edited(new, change, deployed[name])
     ]
     gone = [change for change in old.changes if change.name not in declared and change.name not in baselined]
-    undone, refused = _undone(new, old, gone, rollback)
+    apart = [change for change in gone if rollback and _comes_apart(change, declared)]
+    undone, refused = _undone(new, old, [change for change in gone if change not in apart], rollback)
     pending: list[Pending] = []
     notes: list[Effect] = []
+    if apart:
+        old = _taken_apart(new, old, apart, declared, requires)
+        deployed = {change.name: change for change in old.changes}
+        notes.append(PutObject(old))
     for change in new.changes:
         known = deployed.get(change.name)
         if change.inactive or (known is not None and known.complete):
@@ -143,6 +148,27 @@ def _undone(
         if not change.rollback
     )  # fmt: skip
     return tuple(reversed([change for change in gone if change.rollback])), refused
+
+
+def _comes_apart(record: DeployedChange, declared: Mapping[str, Change]) -> bool:
+    """Whether a deployed change stands for changes that the older repository still has: what it made is
+    what they make, so going back to them undoes nothing."""
+    return bool(record.baselines) and record.complete and all(name in declared for name in record.baselines)
+
+
+def _taken_apart(
+    new: ObjectDef,
+    old: DeployedObject,
+    apart: list[DeployedChange],
+    declared: Mapping[str, Change],
+    requires: Requires,
+) -> DeployedObject:
+    """What is deployed, with the changes that these stand for in their place."""
+    changes: list[DeployedChange] = []
+    for record in old.changes:
+        names = record.baselines if record in apart else ()
+        changes += [change_record(new.name, declared[name], requires) for name in names] or [record]
+    return replace(old, changes=tuple(changes), digest="")
 
 
 def _stands_for_deployed(change: Change, deployed: Mapping[str, DeployedChange]) -> bool:

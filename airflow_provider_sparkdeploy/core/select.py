@@ -9,7 +9,7 @@ Several selectors are a union; ``--exclude`` takes away. Removed objects can be 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -39,11 +39,11 @@ def select(
     universe: Universe, include: Iterable[str], exclude: Iterable[str]
 ) -> frozenset[ObjectName] | None:
     """The selected objects; None when nothing restricts the plan."""
-    wanted = [word for text in include for word in _words(text)]
-    unwanted = [word for text in exclude for word in _words(text)]
-    if not wanted and not unwanted:
-        return None
     problems: list[Diagnostic] = []
+    wanted = list(_split(include, "--select", problems))
+    unwanted = list(_split(exclude, "--exclude", problems))
+    if not wanted and not unwanted and not problems:
+        return None
     chosen = [_evaluate(universe, word, "--select", problems) for word in wanted]
     left_out = [_evaluate(universe, word, "--exclude", problems) for word in unwanted]
     if problems:
@@ -52,9 +52,15 @@ def select(
     return frozenset(found.difference(*left_out))
 
 
-def _words(text: str) -> list[str]:
-    """At commas and blanks, but not inside back quotes."""
-    return re.findall(r"(?:`(?:[^`]|``)*`|[^\s,])+", text)
+def _split(texts: Iterable[str], option: str, problems: list[Diagnostic]) -> Iterator[str]:
+    """The selectors: at commas and blanks, but not inside back quotes. Somebody who selects nothing
+    does not mean everything: it is a variable that was never set."""
+    for text in texts:
+        words = re.findall(r"(?:`(?:[^`]|``)*`|[^\s,])+", text)
+        if not words:
+            advice = "Write a selector, or leave the option out."
+            problems.append(Diagnostic("", 0, "SD501", f"{option} is empty", advice))
+        yield from words
 
 
 def _evaluate(universe: Universe, word: str, option: str, problems: list[Diagnostic]) -> set[ObjectName]:

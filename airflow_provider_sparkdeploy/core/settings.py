@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
-from .diagnostics import Diagnostic, SparkDeployError, did_you_mean
+from .diagnostics import Diagnostic, SparkDeployError, did_you_mean, near_name
 from .names import parse_name
 from .settingsfile import AS_MAPPING, FILE, read_yaml
 
@@ -30,6 +30,7 @@ _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
 _CATALOG_TYPES: Final = ("builtin", "delta", "iceberg", "jdbc")
 _SIDE_SCHEMAS: Final = ("log_schema", "data_schema")
 _SCALARS: Final = (*_CHOICES, *_SIDE_SCHEMAS, "max_fixpoint_iterations", "retention")
+_SETTABLE: Final = (*_SCALARS, "propagation.schema", "propagation.compute")
 _SHARED: Final = (*_SCALARS, "tokens", "schemas", "catalogs", "propagation")
 _TOP: Final = (*_SHARED, "environments", "default_environment", "ignore")
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -190,6 +191,9 @@ def _override(reader: _Reader, values: dict[str, Any], override: str) -> str:
             f"--set: {key} cannot be set here",
             f"Change it in {FILE}; --set takes {', '.join(_SCALARS)}.",
         )
+    elif key.casefold() not in tokens and (near := near_name(key.casefold(), _SETTABLE, cutoff=0.8)):
+        advice = f"{near} If it is meant as a token, declare it under tokens: in {FILE} first."
+        reader.report("", 0, f"--set: {key} is nearly a setting", advice)
     else:
         name = key.casefold()
         values["tokens"] = {**tokens, name: reader.token(key, value, ("--set",))}

@@ -123,7 +123,10 @@ def _pack(r: DeployedObject) -> tuple[Any, ...]:
     return (
         tuple(r.name), r.kind, r.physical, r.hash, r.text, tuple(map(tuple, r.dependencies)), definition,
         r.lifecycle, r.computes, r.replacement, r.comment,
-        tuple((c.name, c.statements, c.total, c.text, c.rollback, c.undone, tuple(map(tuple, c.needs))) for c in r.changes),
+        tuple(
+            (c.name, c.statements, c.total, c.text, c.rollback, c.undone, tuple(map(tuple, c.needs)), c.baselines)
+            for c in r.changes
+        ),
         tuple((i.name, i.hash, i.sql, i.compute) for i in r.indexes),
         r.digest, r.at, r.run, r.due,
     )  # fmt: skip
@@ -167,6 +170,7 @@ def _change(
     rollback: tuple[str, ...],
     undone: int,
     needs: tuple[tuple[str, str, str], ...],
+    baselines: tuple[str, ...],
 ) -> DeployedChange:
     nodes = tuple([Node(*need) for need in needs])
-    return DeployedChange(name, statements, total, text, rollback, undone, nodes)
+    return DeployedChange(name, statements, total, text, rollback, undone, nodes, baselines)

@@ -20,7 +20,7 @@ from .statement import index_name
 class DeployedChange:
     """A change of which the first ``len(statements)`` of ``total`` statements were run, and of
     whose rollback the first ``undone`` statements. ``needs`` are the changes of other objects
-    that it was deployed after."""
+    that it was deployed after, ``baselines`` those of its own that it stands for."""
 
     name: str
     statements: tuple[str, ...]  # their hashes
@@ -29,6 +29,7 @@ class DeployedChange:
     rollback: tuple[str, ...] = ()
     undone: int = 0
     needs: tuple[Node, ...] = ()
+    baselines: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -355,6 +356,8 @@ def _encode_change(change: DeployedChange) -> dict[str, Any]:
         data["undone"] = change.undone
     if change.needs:
         data["needs"] = [list(node) for node in change.needs]
+    if change.baselines:
+        data["baselines"] = list(change.baselines)
     return data
 
 
@@ -367,6 +370,7 @@ def _decode_change(data: Mapping[str, Any]) -> DeployedChange:
         tuple(data.get("rollback", ())),
         data.get("undone", 0),
         tuple([Node(*node) for node in data.get("needs", ())]),
+        tuple(data.get("baselines", ())),
     )
 
 

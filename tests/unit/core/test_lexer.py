@@ -80,7 +80,13 @@ WHOLE = {
     "script alias end": "BEGIN SELECT 1 AS end; SELECT 2; END",
     "script column case": "BEGIN SELECT case FROM t; SELECT 2; END",
     "script alias loop behind case": "BEGIN SELECT CASE WHEN a THEN 1 END loop FROM t; SELECT 2; END",
+    "labelled script": "l: BEGIN SELECT 1; SELECT 2; END l",
+    "body of a procedure": "CREATE OR REPLACE PROCEDURE s.p(x INT) AS BEGIN SELECT 1; SELECT 2; END",
+    "body of a procedure without AS": "CREATE PROCEDURE s.p(x INT) LANGUAGE SQL BEGIN SELECT 1; SELECT 2; END",
+    "body of a function": "CREATE FUNCTION s.f(x INT) RETURNS INT BEGIN DECLARE y INT DEFAULT 1; RETURN y; END",
+    "body behind RETURN": "CREATE OR REPLACE TEMPORARY FUNCTION f(x INT) RETURNS INT RETURN BEGIN RETURN x; END",
     # not scripts
+    "parameter of a function": "CREATE FUNCTION s.f(begin INT) RETURNS INT RETURN begin + 1",
     "columns begin and end": "SELECT begin, end FROM t",
     "column begin alone": "SELECT begin FROM t",
     "column begin beside a column procedure": "CREATE VIEW v AS SELECT procedure, begin FROM visits",

@@ -95,6 +95,15 @@ def test_two_files_for_one_object_are_an_error_that_names_both(paths: tuple[str,
     assert problem.advice
 
 
+@pytest.mark.parametrize("broken", [["s/table/o.sql"], ["s/view/o.sql"], ["s/table/o.sql", "s/view/o.sql"]])
+def test_two_files_are_an_error_also_where_something_else_is_wrong_with_them(broken: list[str]) -> None:
+    texts = {path: TEXT[path.split("/")[1]] for path in TWO_FILES[0]}
+    found = repository(texts | dict.fromkeys(broken, ""))
+    [twice] = [item for item in found.problems if item.code == "SD113"]
+    assert all(path in str(twice) for path in texts)
+    assert len(found.problems) == len(broken) + 1
+
+
 def test_two_files_may_share_an_object_when_an_environment_has_one_of_them() -> None:
     files = {
         "s/table/o.sql": "//// METADATA includeEnvs=prod\nCREATE TABLE o (a INT)",

@@ -189,3 +189,13 @@ def test_all_wrong_selectors_are_reported_at_once_each_with_advice() -> None:
 
 def test_a_blank_or_comma_in_back_quotes_is_part_of_the_name() -> None:
     assert chosen("`odd.name`.`a b`,mart.report") == ["`odd.name`.`a b`", "mart.report"]
+
+
+@pytest.mark.parametrize(
+    ("include", "exclude"), [(("",), ()), ((" , ",), ()), ((), ("",)), (("sales.orders", ""), ())]
+)
+def test_an_empty_selector_does_not_select_everything(
+    include: tuple[str, ...], exclude: tuple[str, ...]
+) -> None:
+    with pytest.raises(SparkDeployError, match="is empty"):
+        select(universe(), include, exclude)

@@ -184,7 +184,8 @@ def test_an_unknown_environment_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    "override", ["redeploy", "=x", "redeploy=never", "retention=soon", "propagation.schema=flase"]
+    "override",
+    ["redeploy", "=x", "redeploy=never", "retention=soon", "propagation.schema=flase", "on_dirft=fail"],
 )
 def test_a_wrong_set_is_an_error(override: str) -> None:
     assert "--set" in str(problems("", None, override)[0])

@@ -1,0 +1,2 @@
+-- //// METADATA comment=hello
+CREATE TABLE ${a}.t (id INT)

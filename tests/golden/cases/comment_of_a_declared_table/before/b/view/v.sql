@@ -1,0 +1,1 @@
+CREATE VIEW ${b}.v AS SELECT * FROM ${a}.t

@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.reader AS SELECT a FROM ${s}.q

@@ -1,0 +1,1 @@
+CREATE TABLE ${s}.e (a INT)

@@ -1,0 +1,1 @@
+CREATE VIEW ${o}.v AS SELECT * FROM s.t

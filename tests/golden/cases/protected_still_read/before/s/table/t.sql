@@ -1,0 +1,2 @@
+-- //// METADATA lifecycle=protected
+CREATE TABLE ${s}.t (id INT)

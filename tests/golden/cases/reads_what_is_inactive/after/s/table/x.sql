@@ -1,0 +1,3 @@
+-- //// METADATA INACTIVE
+-- //// CHANGE name=init
+CREATE TABLE ${s}.x (a INT);

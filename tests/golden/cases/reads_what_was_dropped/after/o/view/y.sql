@@ -1,0 +1,1 @@
+CREATE VIEW ${o}.y AS SELECT * FROM ${s}.x

@@ -1,0 +1,3 @@
+-- //// METADATA DROP_TABLE
+-- //// CHANGE name=init
+CREATE TABLE ${s}.x (a INT);

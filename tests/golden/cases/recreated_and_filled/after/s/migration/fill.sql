@@ -1,0 +1,3 @@
+-- //// CHANGE name=rows
+INSERT INTO ${s}.t VALUES (1);
+INSERT OVERWRITE TABLE ${s}.t SELECT 2;

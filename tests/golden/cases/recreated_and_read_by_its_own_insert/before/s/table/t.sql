@@ -1,0 +1,1 @@
+CREATE TABLE ${s}.t (id INT, b INT) USING parquet

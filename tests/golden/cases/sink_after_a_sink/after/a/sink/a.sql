@@ -1,0 +1,2 @@
+-- //// METADATA includeDependencies=a.b
+INSERT INTO e.r SELECT 1

@@ -1,0 +1,2 @@
+INSERT INTO e.q SELECT id FROM ${a}.t;
+INSERT INTO e.q SELECT 2

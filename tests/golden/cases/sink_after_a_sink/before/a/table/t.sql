@@ -1,0 +1,1 @@
+CREATE TABLE ${a}.t (id INT)

@@ -1,0 +1,1 @@
+INSERT INTO e.q SELECT 1

@@ -1,0 +1,2 @@
+-- //// METADATA includeDependencies=a.b
+CREATE VIEW ${a}.v AS SELECT 1 AS one
