@@ -60,7 +60,7 @@ def main() -> None:
     tell("7. The same folder in Airflow, to a second environment: one task per operation.")
     ui.deploy()
     tell("The shop is in the catalog, twice. Look at it in Airflow:")
-    print("    make ui")
+    print(f"    make ui      and open {ui.ADDRESS}/dags/{ui.DAG} (user admin, password admin)")
     tell("Or go on at the command line:")
     print(f"    export SPARKDEPLOY_WAREHOUSE={DEMO / 'warehouse'}")
     print(f"    {relative(SPARKDEPLOY)} plan --repository {relative(SHOP)}")

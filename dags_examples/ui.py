@@ -17,6 +17,8 @@ HERE = Path(__file__).resolve().parent
 DEMO = HERE.parent / "build" / "demo"
 SHOP = DEMO / "shop"
 DAG = "deploy_shop"
+PORT = 8080  # or the next one that is free
+ADDRESS = f"http://127.0.0.1:{PORT}"
 _FILE = """\
 from airflow_provider_sparkdeploy import SparkDeployDag, SparkRefreshDag
 
@@ -33,7 +35,7 @@ def local_airflow() -> LocalAirflow:
     (home / "dags").mkdir(parents=True, exist_ok=True)
     (home / "dags" / "shop.py").write_text(_FILE.format(shop=str(SHOP)), "utf-8")
     where = {"AIRFLOW__SPARKDEPLOY__WAREHOUSE": str(DEMO / "warehouse")}
-    return LocalAirflow(home, free_port(8080), environment=where, wait=Waiting("Airflow is starting"))
+    return LocalAirflow(home, free_port(PORT), environment=where, wait=Waiting("Airflow is starting"))
 
 
 class Waiting:

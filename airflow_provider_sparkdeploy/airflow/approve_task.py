@@ -15,7 +15,7 @@ from . import keeping
 from .deploying import Deploying
 from .hook import SparkDeployHook
 from .links import PlanPageLink
-from .plan_task import request_of
+from .plan_task import replan, request_of
 from .runlog import Frozen, RunLog
 
 if TYPE_CHECKING:
@@ -26,17 +26,20 @@ if TYPE_CHECKING:
 
 _LONGEST_WAIT = 600.0  # seconds, for the lock
 _POLL = 5.0
+_WHOLE = 50  # operations whose SQL a person is shown in full; of more, the beginning of each
+_BEGINNING = 200  # characters
 
 
 class SparkDeployApproveOperator(ApprovalOperator):
     """Asks a person before anything that loses data. Airflow's own approval; no slot is held.
 
     A rejection fails the run. Every operation looks at the decision itself, so nothing runs without
-    one, whatever the shape of the DAG. After an approval the catalog is looked at again: what was
-    approved must still be what is needed.
+    one, whatever the shape of the DAG; and one is about the plan that was shown, not about another that
+    was made meanwhile. After an approval the catalog is looked at again: what was approved must still
+    be what is needed. Files that change while somebody thinks change nothing about it.
     """
 
-    template_fields: Sequence[str] = ()
+    template_fields: Sequence[str] = ("conn_id",)  # neither the subject nor the body, which holds SQL
     ui_color = "#fdebd0"
     operator_extra_links = (PlanPageLink(),)
 
@@ -44,6 +47,7 @@ class SparkDeployApproveOperator(ApprovalOperator):
         kwargs["retries"] = 0  # a rejection is an answer, not an accident
         super().__init__(subject="Operations that lose data", fail_on_reject=True, **kwargs)
         self.deploying = deploying
+        self.conn_id = deploying.conn_id
 
     def execute(self, context: Context) -> Any:
         log = RunLog(self.deploying, context["run_id"])
@@ -56,46 +60,56 @@ class SparkDeployApproveOperator(ApprovalOperator):
         count = f"{len(destructive)} operation{'s' if len(destructive) != 1 else ''}"
         self.subject = f"{self.deploying.name}: {count} will lose data in environment {frozen.environment}"
         self.body = approval_text(destructive)
+        log.ask(frozen)
         return super().execute(context)
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
         log = RunLog(self.deploying, context["run_id"])
+        frozen = log.frozen()
+        if frozen is None or not log.asked(frozen):
+            raise AirflowFailException(
+                "the plan was made anew while somebody was asked about the one before; clear this task to ask again"
+            )
         chosen = event.get("chosen_options") or []
         by = event.get("responded_by_user") or {}
         decision = {"approved": chosen == [self.APPROVE], "by": by.get("name") or by.get("id"), "at": now()}
-        log.decide(decision)
-        told = super().execute_complete(context, event)
-        frozen = log.frozen()
-        if frozen is not None:
-            self._check_again(context, log, frozen)
+        if not decision["approved"]:
+            log.decide(frozen, decision)
+        told = super().execute_complete(context, event)  # raises where it was rejected
+        if moved := self._moved(log, frozen):
+            log.decide(frozen, {"approved": False, "why": moved})
+            raise AirflowFailException(
+                f"stale: {moved}; what was approved is not what is needed now: {replan(self.deploying, context)}"
+            )
+        log.decide(frozen, decision)
         return told
 
-    def _check_again(self, context: Context, log: RunLog, frozen: Frozen) -> None:
-        """Take the lock, then look whether A is still what is needed."""
-        from ..spark.lock import Lock
+    def _moved(self, log: RunLog, frozen: Frozen) -> str:
+        """Take the lock, then look whether A is still what is needed: what has moved, if it is not."""
         from ..spark.target import Target
         from .planning import catch_up, look_and_plan
 
-        repository = self.deploying.open()
-        target = Target(**frozen.target)
-        sessions = SparkDeployHook(self.deploying.conn_id).sessions()
-        lock = Lock(sessions, target.log_schema, frozen.run)
+        sessions = SparkDeployHook(self.conn_id).sessions()
+        lock = frozen.lock(sessions)
+        lock.expect(frozen.seen)
         recorded = keeping.read_recorded(self.deploying.name) or keeping.Recorded()
-        if repository.fingerprint == frozen.fingerprint:
+        operations = log.operations(frozen)
+        try:
             _take(lock)
-            with lock.joined():
-                recorded = catch_up(sessions, target, lock, frozen.run, recorded, ())
-                request = request_of(frozen.request)
-                plan = look_and_plan(repository, sessions, recorded, request).planned.plan
-            if _same(plan.operations, log.operations(frozen)):
-                return
-            moved = "the catalog changed while this run waited for a decision"
-        else:
-            moved = "the repository changed while this run waited for a decision"
-        log.decide({"approved": False, "why": moved})
-        raise AirflowFailException(
-            f"stale: {moved}; what was approved is not what is needed now. Run it again"
-        )
+        except SparkDeployError as error:
+            if any(item.code == "SD806" for item in error.diagnostics):
+                return "somebody else deployed while this run waited for a decision"
+            raise
+        with lock.joined():
+            repository = self.deploying.open()
+            known = catch_up(sessions, Target(**frozen.target), lock, frozen.run, recorded)
+            actual = look_and_plan(repository, sessions, known, request_of(frozen.request))
+        if repository.fingerprint == frozen.fingerprint:
+            same = _same(actual.planned.plan.operations, operations)
+        else:  # the files are not those of the plan any more: what it touches must be as it was
+            touched = {operation.object for operation in operations}
+            same = all(actual.recorded.drift.get(name) == recorded.drift.get(name) for name in touched)
+        return "" if same else "the catalog changed while this run waited for a decision"
 
 
 def _take(lock: Lock) -> None:
@@ -114,13 +128,14 @@ def _take(lock: Lock) -> None:
 def approval_text(destructive: Sequence[Operation]) -> str:
     """What a person decides about: every operation, why, and its SQL. Markdown."""
     parts = []
-    for operation in destructive[:50]:
+    for operation in destructive:
         why = ", ".join(" ".join(reason) for reason in operation.reasons) or "changed"
+        sql = operation.sql
+        if len(destructive) > _WHOLE and len(sql) > _BEGINNING:
+            sql = f"{sql[:_BEGINNING].rstrip()}\n-- ... in full on the plan page"
         parts.append(
-            f"**`{operation.id}`** {operation.action} {operation.kind} ({why})\n\n```sql\n{operation.sql}\n```"
+            f"**`{operation.id}`** {operation.action} {operation.kind} ({why})\n\n```sql\n{sql}\n```"
         )
-    if len(destructive) > 50:
-        parts.append(f"... and {len(destructive) - 50} more, on the plan page.")
     return "\n\n".join(parts)
 
 

@@ -5,6 +5,7 @@ It never templates SQL: ``{{`` is legal there, and means nothing to Airflow.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -75,6 +76,8 @@ class SparkDeployOperator(DeployTask):
         if frozen is None:
             raise AirflowFailException("this run has no plan; clear the task plan")
         operation = self._found
+        if operation is None and self.operation in frozen.ids:
+            raise AirflowFailException("the plan of this run is no longer complete; start a new run")
         if operation is None or frozen.dry_run:
             raise AirflowSkipException("the plan of this run does not need it")
         self._environment = frozen.environment
@@ -85,12 +88,24 @@ class SparkDeployOperator(DeployTask):
                 told = self._operate(context, log, frozen, operation)
         except (SparkDeployError, SparkFailure):
             Stats.incr("sparkdeploy.operation.failed", tags={"action": operation.action})
+            self._tell_of_new_files(frozen)
             raise
         self.outlets = self._assets(operation)
         Stats.incr("sparkdeploy.operation.done", tags={"action": operation.action})
         if passes := told.get("iterations"):
             Stats.gauge("sparkdeploy.fixpoint.iterations", passes, tags={"object": str(operation.object)})
         return dict(told)
+
+    def _tell_of_new_files(self, frozen: Frozen) -> None:
+        """A run keeps to the texts that it was planned with, also when it is cleared."""
+        from ..core.diagnostics import SparkDeployError
+
+        with contextlib.suppress(SparkDeployError):
+            if self.deploying.fingerprint() != frozen.fingerprint:
+                self.log.warning(
+                    "The files have changed since this run was planned, and it keeps to what they said then: to "
+                    "deploy them as they are now, start a new run."
+                )
 
     def _assets(self, operation: Operation) -> list[Asset]:
         """What is as its file says now. A worker's task is built without looking at the plan, so the
@@ -108,22 +123,26 @@ class SparkDeployOperator(DeployTask):
         self, context: Context, log: RunLog, frozen: Frozen, operation: Operation
     ) -> Mapping[str, Any]:
         from ..core.diagnostics import SparkDeployError
-        from ..spark.apply import Runner, settle_unfinished, unfinished
-        from ..spark.lock import Lock
+        from ..spark.apply import Runner, session_key, settle_unfinished, unfinished
+        from ..spark.resume import uncertain
         from ..spark.target import Target
         from .runlog import OperationLog
 
-        entries = OperationLog(log, operation, context.get("task_state_store"))
+        entries = OperationLog(log, frozen, operation, context.get("task_state_store"))
         if entries.done:
             self.log.info("Done before, by an earlier attempt of this task: %s", entries.entries[-1].at)
             entries.append(())
             return {}
         target = Target(**frozen.target)
         sessions = self.hook.sessions()
-        lock = Lock(sessions, target.log_schema, frozen.run)
+        lock = frozen.lock(sessions)
         lock.expect(frozen.seen)
         runner = Runner(sessions, entries, lock, target, frozen.run)
         with lock.joined():
+            if entries.abandoned and not sessions.settle(session_key(entries.abandoned, operation)):
+                raise SparkDeployError(
+                    [uncertain(operation, "Spark may still be running an earlier text of it")]
+                )
             if left := settle_unfinished(runner, unfinished(entries.entries)):
                 self.log.error(
                     "Nobody can tell whether an earlier attempt of this task was done. Look at the object. If it was "
@@ -144,7 +163,7 @@ class SparkDeployOperator(DeployTask):
     def _check_decision(self, log: RunLog, frozen: Frozen) -> None:
         if not frozen.needs_approval:
             return
-        decision = log.decision
+        decision = log.decision(frozen)
         if not decision.get("approved"):
             raise AirflowFailException(
                 "this run loses data, and nobody has approved it: "

@@ -5,9 +5,10 @@ It may be killed anywhere and started again: what it writes is complete when it 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.sdk.exceptions import AirflowFailException, DownstreamTasksSkipped
@@ -17,8 +18,8 @@ from ..core.diagnostics import SparkDeployError
 from ..core.operations import PHASES
 from . import keeping
 from .before import texts_before
-from .deploying import REPLANS
-from .rendering import plan_against, task_states, texts_of, view_of, what_to_show
+from .deploying import REPLANS, Deploying
+from .rendering import ENDED, plan_against, task_states, texts_of, view_of, what_to_show
 from .runlog import Frozen, RunLog
 from .shown import misfits, shown_cycles
 from .task import DeployTask
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from .planning import Actual
 
 MOST_REPLANS = 3
+_REPLANNED = re.compile(r"\Areplan_\d+__")
 _LONGEST_WAIT = timedelta(minutes=5)  # for the DAG processor to parse what a run was not made from
 
 
@@ -82,6 +84,11 @@ class SparkDeployPlanOperator(DeployTask):
             if not unfit_for({item.id for item in shown.operations}, asks=shown.approval):
                 self._wait_for_a_parse(context, unfit)
             self._stop_as_stale(context, repository, actual, shown, unfit)
+        if not dry_run and plan.operations and states.get(self.deploying.task_id("record")) in ENDED:
+            raise AirflowFailException(
+                "there is something to do, and the other tasks of this run have ended: clear plan with all that comes "
+                "after it, or start a new run"
+            )
         frozen = Frozen(
             run=self._run(context),
             at=now(),
@@ -109,7 +116,7 @@ class SparkDeployPlanOperator(DeployTask):
         if not needs_approval and approve in states:
             skipped.append(approve)
         if frozen.ids and not needs_approval:
-            self._take_lock(repository, frozen)
+            self._take_lock(frozen)
         if skipped:
             self.log.info("%d tasks of the graph are not needed, and skipped", len(skipped))
             raise DownstreamTasksSkipped(tasks=skipped)  # type: ignore[no-untyped-call]
@@ -119,43 +126,46 @@ class SparkDeployPlanOperator(DeployTask):
         """What has to be done, and the lock that was seen before it was looked for."""
         from ..spark.lock import Lock
         from ..spark.target import target_of
-        from .planning import catch_up, look_and_plan
+        from .planning import catch_up, look_and_plan, with_lost
 
         run, target = self._run(context), target_of(repository.settings)
         sessions = self.hook.sessions()
+        self._record_the_last(context)
         lock = Lock(sessions, target.log_schema, run)
         with lock:
             seen = lock.look()
             recorded = keeping.read_recorded(self.deploying.name) or keeping.Recorded()
-            recorded = catch_up(sessions, target, lock, run, recorded, self._begun(context))
-            actual = look_and_plan(repository, sessions, recorded, request_of(context["params"]))
-            seen = lock.number or seen
+            recorded = catch_up(sessions, target, lock, run, recorded)
+            request = request_of(context["params"])
+            actual = look_and_plan(repository, sessions, recorded, request)
+            actual = with_lost(actual, repository, sessions, target, request, run)
+            seen = lock.seen or seen
         return actual, seen
 
-    def _begun(self, context: Context) -> list[Any]:
-        """What an earlier run, which has ended without recording it, began and did not report."""
-        from ..spark.apply import unfinished
+    def _record_the_last(self, context: Context) -> None:
+        """An earlier run may have ended before it was recorded: somebody marked it as failed, or Spark
+        was gone. What it did, and what became of what it began, is written down first."""
+        from .recording import is_recorded, record
         from .rendering import is_active
 
         kept = keeping.read_view(self.deploying.name)
         if kept is None or not kept.active or kept.active == context["run_id"]:
-            return []
+            return
         if is_active(self.deploying.dag_id, kept.active):
             raise AirflowFailException(
                 f"run {kept.active} of this DAG is still under way; clear or end it, then run this one again"
             )
         log = RunLog(self.deploying, kept.active)
         frozen = log.frozen()
-        if frozen is None:
-            return []
-        states = task_states(self.deploying.dag_id, kept.active)
-        open_ = [
-            operation
-            for operation in log.operations(frozen)
-            if states.get(self.deploying.task_id(operation.id))
-            not in ("success", "skipped", "upstream_failed")
-        ]
-        return unfinished(entry for operation in open_ for entry in log.entries(operation))
+        if frozen is None or frozen.stale or frozen.dry_run or not frozen.ids:
+            return
+        sessions = self.hook.sessions()
+        if is_recorded(sessions, log, frozen):
+            return
+        self.log.info("Run %s ended before it was recorded: that is done now", kept.active)
+        outcome = record(self.deploying, kept.active, sessions, log, frozen, tell=self.log.info)
+        if outcome.uncertain:
+            raise AirflowFailException("\n".join(outcome.uncertain))
 
     def _operations(self, states: Mapping[str, str | None]) -> set[str]:
         """The operations that this run has tasks for."""
@@ -199,10 +209,11 @@ class SparkDeployPlanOperator(DeployTask):
         recorded = with_entries(actual.recorded, [noted])
         keeping.write_recorded(self.deploying.name, recorded)
         next_view = None
+        active = context["run_id"]
         if frozen.ids:
             keeping.write_texts(self.deploying.name, texts_of(actual.planned.plan.operations))
         elif not shown.operations:
-            return
+            active = ""  # nothing of it can disappear, and all that is left to know is for which files
         else:
             left = plan_against(repository, recorded.state)
             next_view = view_of(self.deploying, repository, left, serial=recorded.serial)
@@ -211,17 +222,16 @@ class SparkDeployPlanOperator(DeployTask):
             shown,
             fingerprint=frozen.fingerprint,
             serial=recorded.serial,
-            active=context["run_id"],
+            active=active,
             guess=False,
             cycles=shown_cycles(actual.planned.plan),
             next=next_view,
         )
-        keeping.write_view(self.deploying.name, view)
+        if view != keeping.read_view(self.deploying.name):
+            keeping.write_view(self.deploying.name, view)
 
-    def _take_lock(self, repository: Repository, frozen: Frozen) -> None:
-        from ..spark.lock import Lock
-
-        lock = Lock(self.hook.sessions(), repository.settings.log_schema, frozen.run)
+    def _take_lock(self, frozen: Frozen) -> None:
+        lock = frozen.lock(self.hook.sessions())
         lock.expect(frozen.seen)
         with lock.joined():
             pass
@@ -231,7 +241,7 @@ class SparkDeployPlanOperator(DeployTask):
         versioned bundle it will not."""
         if not _is_versioned(context):
             told = f"this run was made from an older parse of the DAG: {unfit[0]}"
-            self._come_back(context, told, _LONGEST_WAIT)
+            self._come_back(context, told, _LONGEST_WAIT, reason="parse")
 
     def _stop_as_stale(
         self,
@@ -246,7 +256,13 @@ class SparkDeployPlanOperator(DeployTask):
         keeping.write_recorded(self.deploying.name, actual.recorded)
         keeping.write_texts(self.deploying.name, texts_of(plan.operations))
         found = view_of(self.deploying, repository, plan, serial=actual.recorded.serial)
-        keeping.write_view(self.deploying.name, replace(shown, active=context["run_id"], next=found))
+        pinned = _is_versioned(context)  # to its graph: what is shown meanwhile cannot take a task from it
+        now_shown = found if pinned else replace(shown, active=context["run_id"], next=found)
+        keeping.write_view(self.deploying.name, now_shown)
+        if pinned and self.deploying.on_stale == "replan":  # a run that is started now has the old graph, too
+            self._come_back(
+                context, "a new parse has to show what is needed now", _parse_interval(), reason="new"
+            )
         frozen = Frozen(
             self._run(context),
             now(),
@@ -258,30 +274,45 @@ class SparkDeployPlanOperator(DeployTask):
         more = f"\n  and {len(unfit) - 10} more" if len(unfit) > 10 else ""
         told = "\n  ".join(unfit[:10]) + more
         self.log.warning("The graph of this run is stale:\n  %s", told)
-        raise AirflowFailException(f"stale: {self._replan(context)}\n  {told}")
-
-    def _replan(self, context: Context) -> str:
-        """Start the next run, with what this one was asked for; what to tell about it."""
-        if self.deploying.on_stale != "replan":
-            return "run it again, the graph of the next run has what is needed now"
-        conf = dict(context["dag_run"].conf or {})
-        count = int(conf.get(REPLANS, 0)) + 1
-        if count > MOST_REPLANS:
-            return (
-                f"{MOST_REPLANS} runs in a row found something else than their graph shows; something changes the "
-                "catalog or the repository all the time. Find out what does, then run it again"
-            )
-        run_id = f"replan__{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%f}"
-        trigger_run(self.deploying.dag_id, run_id, {**conf, REPLANS: count})
-        return f"run {run_id} goes on"
+        raise AirflowFailException(f"stale: {replan(self.deploying, context)}\n  {told}")
 
 
-def trigger_run(dag_id: str, run_id: str, conf: Mapping[str, Any]) -> None:
-    """Ask for another run of a DAG."""
-    from airflow.sdk.execution_time.comms import TriggerDagRun
+def replan(deploying: Deploying, context: Context) -> str:
+    """Start the next run, with what this one was asked for; what to tell about it."""
+    if deploying.on_stale != "replan":
+        return "run it again, the graph of the next run has what is needed now"
+    conf = dict(context["dag_run"].conf or {})
+    count = int(conf.get(REPLANS, 0)) + 1
+    if count > MOST_REPLANS:
+        return (
+            f"{MOST_REPLANS} runs in a row found something else than their graph shows; something changes the "
+            "catalog or the repository all the time. Find out what does, then run it again"
+        )
+    # The same at a second try: a task that was killed in between starts one run, not two.
+    run_id = f"replan_{count}__{_REPLANNED.sub('', context['run_id'])}"
+    if problem := trigger_run(deploying.dag_id, run_id, {**conf, REPLANS: count}):
+        return f"run it again: the next run could not be started ({problem})"
+    return f"run {run_id} goes on"
+
+
+def trigger_run(dag_id: str, run_id: str, conf: Mapping[str, Any]) -> str:
+    """Ask for another run of a DAG; what is wrong, if it is not there afterwards."""
+    from airflow.sdk.exceptions import ErrorType
+    from airflow.sdk.execution_time.comms import ErrorResponse, TriggerDagRun
     from airflow.sdk.execution_time.task_runner import SUPERVISOR_COMMS
 
-    SUPERVISOR_COMMS.send(TriggerDagRun(dag_id=dag_id, run_id=run_id, conf=dict(conf)))
+    answer: object = SUPERVISOR_COMMS.send(TriggerDagRun(dag_id=dag_id, run_id=run_id, conf=dict(conf)))
+    if isinstance(answer, ErrorResponse) and answer.error != ErrorType.DAGRUN_ALREADY_EXISTS:
+        return str(answer.error.value)
+    return ""
+
+
+def _parse_interval() -> timedelta:
+    """How long it may take until a DAG file is parsed again."""
+    from airflow.sdk.configuration import conf
+
+    seconds = conf.getint("dag_processor", "min_file_process_interval", fallback=30)
+    return timedelta(seconds=min(2 * seconds + 10, 300))
 
 
 def _is_versioned(context: Context) -> bool:
@@ -292,7 +323,7 @@ def _is_versioned(context: Context) -> bool:
 def _notes(actual: Actual) -> tuple[Any, ...]:
     from ..core.planner import due_objects
 
-    return (*actual.planned.plan.notes, *due_objects(actual.planned))
+    return (*actual.found, *actual.planned.plan.notes, *due_objects(actual.planned))
 
 
 def request_of(params: Mapping[str, Any]) -> Request:

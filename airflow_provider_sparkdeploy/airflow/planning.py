@@ -14,11 +14,12 @@ from ..core.deploylog import Entry, LogContent, now
 from ..core.diagnostics import SparkDeployError
 from ..core.planner import Planned, Request, make_plan
 from ..core.repository import Repository
-from ..core.state import fold
-from ..spark import history
-from ..spark.apply import Runner, Unfinished, settle_unfinished, unfinished
+from ..core.state import Effect, fold
+from ..spark import history, marks
+from ..spark.apply import Runner, settle_unfinished, unfinished
 from ..spark.deployment import observe
 from ..spark.lock import Lock
+from ..spark.rebuild import rebuilt
 from ..spark.recover import left_marks
 from ..spark.session import Sessions, Spark
 from ..spark.target import Target
@@ -31,6 +32,7 @@ class Actual:
 
     planned: Planned
     recorded: Recorded
+    found: tuple[Effect, ...] = ()  # what was deployed, and nobody had recorded: known by what is there
 
 
 class Notebook:
@@ -46,19 +48,16 @@ class Notebook:
         self.entries += entries
 
 
-def catch_up(
-    sessions: Sessions, target: Target, lock: Lock, run: str, recorded: Recorded, begun: Iterable[Unfinished]
-) -> Recorded:
+def catch_up(sessions: Sessions, target: Target, lock: Lock, run: str, recorded: Recorded) -> Recorded:
     """What is deployed by now: the history since, what free-form statements left, and what became of
-    operations that were begun and never reported (``begun``, by runs that are no more)."""
+    those that were begun and never reported."""
     with sessions.open() as spark:
         known = with_history(spark, target.log_schema, recorded)
         marked = left_marks(spark, target.log_schema, run)
     notebook = Notebook(marked)
-    found = {item.operation.id: item for item in (*begun, *unfinished(marked))}
-    if found:
+    if begun := unfinished(marked):
         lock.acquire()
-        left = settle_unfinished(Runner(sessions, notebook, lock, target, run), found.values())
+        left = settle_unfinished(Runner(sessions, notebook, lock, target, run), begun)
         if left:
             raise SparkDeployError(left)
     return with_entries(known, notebook.entries)
@@ -78,6 +77,23 @@ def look_and_plan(repository: Repository, sessions: Sessions, recorded: Recorded
     catalog = observe(sessions, repository, recorded.state)
     planned = make_plan(repository, recorded.state, catalog=catalog, request=request)
     return Actual(planned, replace(recorded, drift=planned.drift, looked=looked))
+
+
+def with_lost(
+    actual: Actual, repository: Repository, sessions: Sessions, target: Target, request: Request, run: str
+) -> Actual:
+    """The same, where tables are there that nothing tells of: a run was killed, and what Airflow kept of
+    it is lost. They carry the markers of their scripts."""
+    if all(item.code != "SD431" for item in actual.planned.plan.errors):
+        return actual
+    with sessions.open() as spark:
+        left = marks.read_all(spark, target.log_schema).values()
+    entries = rebuilt(sessions, repository, target, actual.recorded.state, left, run)
+    done = [entry for entry in entries if entry.type == "done"]
+    if not done:
+        return actual
+    again = look_and_plan(repository, sessions, with_entries(actual.recorded, done), request)
+    return replace(again, found=tuple(effect for entry in done for effect in entry.effects))
 
 
 def with_entries(recorded: Recorded, entries: Iterable[Entry]) -> Recorded:

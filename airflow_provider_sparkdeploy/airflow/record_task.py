@@ -38,9 +38,10 @@ class SparkDeployRecordOperator(DeployTask):
         if frozen.dry_run or not (frozen.ids or frozen.notes):
             return {"done": 0}
         self._wait_for_the_last(context, frozen)
-        outcome = record(
-            self.deploying, context["run_id"], self.hook.sessions(), log, frozen, tell=self.log.info
-        )
+        with self._waiting_for_the_lock(context):
+            outcome = record(
+                self.deploying, context["run_id"], self.hook.sessions(), log, frozen, tell=self.log.info
+            )
         if outcome.problems:
             raise AirflowFailException("\n".join(outcome.problems))
         return {"done": outcome.done}

@@ -17,7 +17,6 @@ from ..core.state import State
 from ..spark import history, marks
 from ..spark.apply import Runner, applied, settle_unfinished, unfinished
 from ..spark.history import Numbered
-from ..spark.lock import Lock
 from ..spark.session import Sessions, SparkFailure
 from ..spark.target import Target
 from ..spark.verify import broken_views
@@ -31,10 +30,12 @@ from .runlog import Frozen, RunLog, all_entries
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """How a run ended: what was done, and everything that makes it a failure."""
+    """How a run ended: what was done, and everything that makes it a failure. Of what is ``uncertain``
+    nobody can tell whether it was done."""
 
     done: int
     problems: tuple[str, ...] = ()
+    uncertain: tuple[str, ...] = ()
 
 
 def record(
@@ -46,10 +47,12 @@ def record(
     *,
     tell: Callable[..., Any],
 ) -> Recording:
-    """Fold the log of a run into the history and the recorded state, and release the lock."""
+    """Fold the log of a run into the history and the recorded state, and release the lock.
+
+    Whoever has deployed meanwhile: what was done was done, and is written down.
+    """
     target = Target(**frozen.target)
-    lock = Lock(sessions, target.log_schema, frozen.run)
-    lock.expect(frozen.seen)
+    lock = frozen.lock(sessions)
     operations = log.operations(frozen)
     with lock:
         lock.acquire()
@@ -65,7 +68,7 @@ def record(
             )
         deployed = with_entries(known, [*_opening(frozen), *entries])
         repository = _as_it_is_now(deploying)
-        problems = [*_undone(deploying, states, operations, entries, done), *uncertain]
+        problems = [*_undone(deploying, states, frozen, entries, done), *uncertain]
         problems += _broken(sessions, deployed.state, repository, operations, done)
         whole = [*_opening(frozen), *entries, _closing(frozen, problems)]
         serial = _append(sessions, target, whole, entries)
@@ -74,9 +77,25 @@ def record(
         drift = {name: why for name, why in known.drift.items() if name not in mended}
         recorded = replace(deployed, serial=serial, drift=drift)
         keeping.write_recorded(deploying.name, recorded)
-        if repository is not None and len(done) == len(operations):
+        if repository is not None and len(done) == len(frozen.ids):
             _show_next(deploying, run_id, repository, recorded)
-    return Recording(len(done), tuple(problems))
+    return Recording(len(done), tuple(problems), tuple(uncertain))
+
+
+def is_recorded(sessions: Sessions, log: RunLog, frozen: Frozen) -> bool:
+    """Whether the history has the end of a run, and every outcome that its log has."""
+    outcomes: list[Entry] = []
+    for _, entries in all_entries(log, log.operations(frozen)):
+        if unfinished(entries):
+            return False
+        outcomes += [entry for entry in entries if entry.type != "intent"]
+    with sessions.open() as spark:
+        known = [
+            item.entry for item in history.read_run(spark, Target(**frozen.target).log_schema, frozen.run)
+        ]
+    told = set(map(_identity, known))
+    ended = any(entry.type == "run" and entry.detail.get("event") in _ENDS for entry in known)
+    return ended and all(_identity(entry) in told for entry in outcomes)
 
 
 def _settled(
@@ -105,24 +124,23 @@ def _settled(
 def _undone(
     deploying: Deploying,
     states: Mapping[str, str | None],
-    operations: Sequence[Operation],
+    frozen: Frozen,
     entries: Sequence[Entry],
     done: set[str],
 ) -> list[str]:
     """What was planned and not done, and why: by the log; by the state of its task where it has no
     entry."""
-    if len(done) == len(operations):
+    undone = [name for name in frozen.ids if name not in done]
+    if not undone:
         return []
     failed = {entry.operation: entry for entry in entries if entry.type == "failed"}
-    told = [f"{len(operations) - len(done)} of {len(operations)} operations were not done:"]
-    for operation in operations:
-        if operation.id in done:
-            continue
-        if entry := failed.get(operation.id):
-            told.append(f"  {operation.id}: {str(entry.detail.get('error', '')).splitlines()[0]}")
+    told = [f"{len(undone)} of {len(frozen.ids)} operations were not done:"]
+    for name in undone:
+        if entry := failed.get(name):
+            told.append(f"  {name}: {str(entry.detail.get('error', '')).partition(chr(10))[0]}")
         else:
-            state = states.get(deploying.task_id(operation.id), "removed") or "not started"
-            told.append(f"  {operation.id}: its task is {state}")
+            state = states.get(deploying.task_id(name), "removed") or "not started"
+            told.append(f"  {name}: its task is {state}")
     told.append(
         "Correct what failed, then clear the failed tasks; after a change of the files, start a new run."
     )
@@ -161,6 +179,9 @@ def _opening(frozen: Frozen) -> list[Entry]:
     }  # fmt: skip
     noted = [Entry("noted", frozen.run, frozen.at, effects=frozen.notes)] if frozen.notes else []
     return [Entry("run", frozen.run, frozen.at, detail=started), *noted]
+
+
+_ENDS = ("failed", "succeeded")
 
 
 def _closing(frozen: Frozen, problems: Sequence[str]) -> Entry:

@@ -53,16 +53,17 @@ class SparkRefreshPlanOperator(SparkDeployPlanOperator):
         units = units_of(repository)
         tasks = self._operations(task_states(self.deploying.dag_id, context["run_id"]))
         run, target = self._run(context), target_of(repository.settings)
-        with Lock(self.hook.sessions(), target.log_schema, run) as lock:
+        with Lock(self.hook.sessions(), target.log_schema, run, refreshes=True) as lock:
             seen = lock.look()
             actual = self._look_what_is_due(context, repository, units, lock)
-            seen = lock.number or seen
+            seen = lock.seen or seen
         self._tell(actual)
         keeping.write_recorded(self.deploying.name, actual.recorded)
         plan = actual.planned.plan
-        operations = [
-            item for item in plan.operations if item.id in tasks
-        ]  # the rest came with a later parse
+        operations = [item for item in plan.operations if item.id in tasks]
+        for item in plan.operations:
+            if item.id not in tasks:  # it came with a later parse
+                self.log.warning("%s is due, and this run has no task for it: the next one has", item.object)
         frozen = Frozen(
             run=run,
             kind="refresh",
@@ -79,7 +80,7 @@ class SparkRefreshPlanOperator(SparkDeployPlanOperator):
         told = {"due": list(frozen.ids), "not_due": len(tasks) - len(frozen.ids)}
         context["ti"].xcom_push(key="return_value", value=told)
         if frozen.ids:
-            self._take_lock(repository, frozen)
+            self._take_lock(frozen)
         if skipped := [self.deploying.task_id(name) for name in sorted(tasks.difference(frozen.ids))]:
             raise DownstreamTasksSkipped(tasks=skipped)  # type: ignore[no-untyped-call]
         return told
@@ -96,11 +97,12 @@ class SparkRefreshPlanOperator(SparkDeployPlanOperator):
         select = tuple(params.get("select") or ())
         sessions = self.hook.sessions()
         recorded = keeping.read_recorded(self.deploying.name) or keeping.Recorded()
-        recorded = catch_up(sessions, target_of(repository.settings), lock, self._run(context), recorded, ())
+        recorded = catch_up(sessions, target_of(repository.settings), lock, self._run(context), recorded)
         if select or params.get("refresh_all"):
             chosen = list(units)
         else:
-            chosen = self._due(repository, units, recorded)
+            run_after = getattr(context["dag_run"], "run_after", None) or datetime.now(UTC)
+            chosen = self._due(repository, units, recorded, max(datetime.now(UTC), run_after))
         members = {name for unit in chosen for name in unit.members}
         everything = wanted_objects(repository, recorded.state)
         catalog = inspect(
@@ -111,9 +113,11 @@ class SparkRefreshPlanOperator(SparkDeployPlanOperator):
         planned = make_refresh(repository, recorded.state, catalog=catalog, include=select)
         return Actual(_only(planned, chosen), recorded)
 
-    def _due(self, repository: Repository, units: Sequence[Unit], recorded: keeping.Recorded) -> list[Unit]:
-        """The units whose schedule has come round, and those whose schedule nobody can read: their
-        tasks say so."""
+    def _due(
+        self, repository: Repository, units: Sequence[Unit], recorded: keeping.Recorded, moment: datetime
+    ) -> list[Unit]:
+        """The units whose schedule has come round at a moment, and those whose schedule nobody can
+        read: their tasks say so."""
         from .freshness import last_refreshed
 
         records = [
@@ -127,7 +131,7 @@ class SparkRefreshPlanOperator(SparkDeployPlanOperator):
             refreshed = {record.name: datetime.fromisoformat(record.at) for record in records if record.at}
         else:
             refreshed = last_refreshed(self.hook.sessions(), records)
-        zone, moment = ZoneInfo(self.timezone), datetime.now(UTC)
+        zone = ZoneInfo(self.timezone)
         due = [unit for unit in units if unit.problems or is_due(unit, refreshed, moment, zone)]
         for unit in due:
             for name in unit.members:

@@ -8,11 +8,12 @@ operation is not repeated in it.
 
 from __future__ import annotations
 
+import base64
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from airflow.sdk.bases.xcom import BaseXCom
 
@@ -25,9 +26,15 @@ from .deploying import Deploying
 _FROZEN = "frozen"
 _BUCKETS = 64  # an operation reads one of them, so that a plan of thousands stays cheap to read
 _DECISION = "decision"
+_ASKED = "asked"
 BEFORE = "before"  # the texts that were deployed until then
 _STORED = "log"
-_LONGEST = 2_000  # characters of an error
+_LONGEST = 1_000  # characters of an error
+_PLAIN = 500  # characters of a definition that is kept as it is; those of wide tables are packed
+
+if TYPE_CHECKING:
+    from ..spark.lock import Lock
+    from ..spark.session import Sessions
 
 
 class StateStore(Protocol):
@@ -60,6 +67,14 @@ class Frozen:
     target: Mapping[str, Any] = field(default_factory=dict)
     request: Mapping[str, Any] = field(default_factory=dict)
     kind: str = "airflow"
+
+    def lock(self, sessions: Sessions) -> Lock:
+        """The lock of this run."""
+        from ..spark.lock import Lock
+        from ..spark.target import Target
+
+        schema = Target(**self.target).log_schema
+        return Lock(sessions, schema, self.run, refreshes=self.kind == "refresh")
 
 
 class RunLog:
@@ -122,18 +137,26 @@ class RunLog:
         return decode_operation(data) if data else None
 
     def operations(self, frozen: Frozen) -> list[Operation]:
-        """All of them, in the order of the plan."""
+        """All of them, in the order of the plan; those that are lost are missing."""
         found: dict[str, Any] = {}
         for number in sorted({_bucket(name) for name in frozen.ids}):
             found |= self._get(f"{_FROZEN}.{number}") or {}
         return [decode_operation(found[name]) for name in frozen.ids if name in found]
 
-    def decide(self, decision: Mapping[str, Any]) -> None:
-        self._set(_DECISION, dict(decision))
+    def ask(self, frozen: Frozen) -> None:
+        """Somebody is asked about this very plan. A plan that is made anew forgets it."""
+        self._set(_ASKED, frozen.at)
 
-    @property
-    def decision(self) -> Mapping[str, Any]:
-        return self._get(_DECISION) or {}
+    def asked(self, frozen: Frozen) -> bool:
+        return bool(self._get(_ASKED) == frozen.at)
+
+    def decide(self, frozen: Frozen, decision: Mapping[str, Any]) -> None:
+        self._set(_DECISION, {**decision, "plan": frozen.at})
+
+    def decision(self, frozen: Frozen) -> Mapping[str, Any]:
+        """What was decided about this very plan."""
+        found: Mapping[str, Any] = self._get(_DECISION) or {}
+        return found if found.get("plan") == frozen.at else {}
 
     def entries(self, operation: Operation) -> list[Entry]:
         """What was written of an operation."""
@@ -152,15 +175,28 @@ class RunLog:
 
 
 class OperationLog:
-    """The deploy log as one operation sees it: its own entries. A ``DeployLog``."""
+    """The deploy log as one operation sees it: its own entries. A ``DeployLog``.
 
-    def __init__(self, log: RunLog, operation: Operation, store: StateStore | None) -> None:
+    Where ``plan`` was cleared, and its XComs with it, they come from the task's own store. What that
+    says was done before the plan was made does not count: the plan has looked since, and wants it. Of
+    a script, whose statements must not run twice, the last attempt is judged by the catalog then, as
+    one that never reported.
+    """
+
+    def __init__(self, log: RunLog, frozen: Frozen, operation: Operation, store: StateStore | None) -> None:
         self._log, self._operation, self._store = log, operation, store
         self._entries = log.entries(operation)
-        if not self._entries and store is not None:  # `plan` was cleared, and its XComs with it
-            kept = store.get(_STORED) or {}
-            if kept.get("hash") == operation.hash:
-                self._entries = [expanded(item, operation) for item in kept["entries"]]
+        self.abandoned = ""  # the run of an attempt at another text, which may still be under way
+        if self._entries or store is None:
+            return
+        kept = store.get(_STORED) or {}
+        found = [expanded(item, operation) for item in kept.get("entries", ())]
+        if kept.get("hash") != operation.hash:
+            self.abandoned = found[-1].run if found and found[-1].type == "intent" else ""
+            return
+        if found and found[-1].type == "done" and found[-1].at < frozen.at:
+            found = found[:-1] if is_judged(operation) else []
+        self._entries = found
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -183,27 +219,50 @@ class OperationLog:
         self._log.write(self._operation, self._entries)
 
 
+def is_judged(operation: Operation) -> bool:
+    """Whether running it a second time may do harm, and the catalog shows whether it ran."""
+    from ..spark.execute import is_free_form
+
+    return operation.change is not None and not is_free_form(operation)
+
+
 def compact(entry: Entry, operation: Operation) -> dict[str, Any]:
     """An entry without what the frozen plan has of its operation."""
     detail = {key: value for key, value in entry.detail.items() if key != "operation"}
     if "error" in detail:
         detail["error"] = str(detail["error"])[:_LONGEST]
+    if detail.get("before"):
+        detail["before"] = _packed(detail["before"])
     known = operation.effects if entry.type == "done" else ()
     plain = json.loads(json.dumps(detail))  # no tuples: what is stored is JSON
     data: dict[str, Any] = {"type": entry.type, "run": entry.run, "at": entry.at, "detail": plain}
     if more := [encode_effect(effect) for effect in entry.effects if effect not in known]:
-        data["effects"] = more
+        data["effects"] = _packed(more)
     return data
 
 
 def expanded(data: Mapping[str, Any], operation: Operation) -> Entry:
     """The inverse of ``compact``."""
-    entry = decode_entry({**data, "operation": operation.id})
+    detail = data.get("detail", {})
+    if detail.get("before"):
+        detail = {**detail, "before": _unpacked(detail["before"])}
+    effects = {"effects": _unpacked(data["effects"])} if "effects" in data else {}
+    entry = decode_entry({**data, **effects, "detail": detail, "operation": operation.id})
     if entry.type == "intent":
         return replace(entry, detail={**entry.detail, "operation": encode_operation(operation)})
     if entry.type == "done":
         return replace(entry, effects=(*operation.effects, *entry.effects))
     return entry
+
+
+def _packed(value: Any) -> Any:
+    """A value of JSON, as short as can be."""
+    text = json.dumps(value)
+    return value if len(text) <= _PLAIN else base64.b64encode(zlib.compress(text.encode(), 9)).decode("ascii")
+
+
+def _unpacked(value: Any) -> Any:
+    return json.loads(zlib.decompress(base64.b64decode(value))) if isinstance(value, str) else value
 
 
 def _bucket(name: str) -> int:

@@ -115,8 +115,8 @@ def _reaches(after: Mapping[str, Collection[str]], start: str, goal: str) -> boo
 
 def edges(items: Sequence[Shown]) -> dict[str, tuple[str, ...]]:
     """What every task waits for: what its operation depends on, and for the first tasks of a phase
-    the last ones of the phase before it. Where these would be very many edges, a task ``begin`` of
-    the phase, which does nothing, stands between."""
+    the last ones of the phase before it. Where these would be very many edges, a task that does nothing
+    stands between. (No operation has an id like its: they begin with their phase.)"""
     known = {item.id for item in items}
     waits = {item.id: [need for need in item.depends_on if need in known] for item in items}
     before: list[str] = []
@@ -126,7 +126,7 @@ def edges(items: Sequence[Shown]) -> dict[str, tuple[str, ...]]:
             continue
         first = sorted(name for name in members if not any(need in members for need in waits[name]))
         if len(first) * len(before) > _MANY:
-            begin = f"{phase}.begin"
+            begin = f"begin-{phase}"
             waits[begin], before = before, [begin]
         for name in first:
             waits[name] = sorted({*waits[name], *before})

@@ -46,15 +46,29 @@ class DeployTask(BaseOperator):
     def _run(self, context: Context) -> str:
         return self.deploying.run_name(context["run_id"])
 
-    def _come_back(self, context: Context, why: str, longest: timedelta = timedelta.max) -> None:
+    def _come_back(
+        self, context: Context, why: str, longest: timedelta = timedelta.max, *, reason: str = ""
+    ) -> None:
         """Let the scheduler start this task again after a pause, which grows: no worker waits, and no
-        retry is used up. Returns where that has gone on for too long."""
+        retry is used up. Returns where that has gone on for too long; each ``reason`` has its own clock."""
         moment = datetime.now(UTC)
-        waited = moment - (context["ti"].get_first_reschedule_date(context) or moment)
+        waited = moment - self._waiting_since(context, reason, moment)
         if waited < longest:
             self.log.info("Waiting: %s", why)
             pause = min(max(waited / 10, _SHORTEST), _LONGEST)
             raise AirflowRescheduleException(moment + pause)  # type: ignore[no-untyped-call]
+
+    def _waiting_since(self, context: Context, reason: str, moment: datetime) -> datetime:
+        """When this try of the task began to wait for a reason; now, where it does from now on."""
+        store = context.get("task_state_store")
+        if store is None:  # as in `dag.test()`
+            return context["ti"].get_first_reschedule_date(context) or moment
+        key = f"waiting.{context['ti'].try_number}.{reason}"
+        since = store.get(key)
+        if since is None:
+            store.set(key, moment.isoformat())
+            return moment
+        return datetime.fromisoformat(str(since))
 
     @contextmanager
     def _waiting_for_the_lock(self, context: Context) -> Iterator[None]:
@@ -65,7 +79,7 @@ class DeployTask(BaseOperator):
             yield
         except SparkDeployError as error:
             if any(item.code in _LOCKED for item in error.diagnostics):
-                self._come_back(context, str(error), _LONGEST_FOR_LOCK)
+                self._come_back(context, str(error), _LONGEST_FOR_LOCK, reason="lock")
             raise
 
     @cached_property

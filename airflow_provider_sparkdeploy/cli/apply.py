@@ -114,7 +114,8 @@ def deploy(place: Place, request: Request, how: How) -> None:
     with spark_errors(), place.file_log(environment) as log:
         show_problems(place.read_log(environment).problems)
         run = new_run(how.kind)
-        with Lock(sessions, found.settings.log_schema, run, log=log.identity) as lock:
+        refreshes = how.kind == "refresh"
+        with Lock(sessions, found.settings.log_schema, run, log=log.identity, refreshes=refreshes) as lock:
             deployment = Deployment(found, make_runner(sessions, log, lock, found, run))
             with working("Looking at the catalog"):
                 deployment.begin()

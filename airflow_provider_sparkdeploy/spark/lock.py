@@ -43,7 +43,8 @@ _VALUE = re.compile(rf"\b{re.escape(_KEY)}=([0-9a-f]+)\b")
 @dataclass(frozen=True, slots=True)
 class Holder:
     """Who holds a lock, or held it last. Times are seconds since the epoch; ``log`` is the
-    identity of a deploy log that one process at a time can write, empty where there is none."""
+    identity of a deploy log that one process at a time can write, empty where there is none.
+    ``before`` is set by a run that only refreshes: the number of the last lock of one that did more."""
 
     number: int
     run: str
@@ -52,6 +53,12 @@ class Holder:
     until: float
     log: str = ""
     released: bool = False
+    before: int | None = None
+
+    @property
+    def changed(self) -> int:
+        """The number of the last lock under which more than contents was changed."""
+        return self.number if self.before is None else self.before
 
     def active(self, now: float) -> bool:
         return not self.released and now < self.until
@@ -66,7 +73,7 @@ class Lock:
 
     Where it is too early to take it (a plan may turn out empty), ``look`` first: if another run
     has had it when it is acquired then, that is an error, because what was seen of the catalog
-    may no longer hold.
+    may no longer hold. (One that ``refreshes`` and does nothing else is no such run.)
     """
 
     def __init__(
@@ -76,10 +83,12 @@ class Lock:
         run: str,
         *,
         log: str = "",
+        refreshes: bool = False,
         ttl: float = TTL,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._sessions, self._schema, self._run, self._log = sessions, schema, run, log
+        self._refreshes = refreshes
         self._ttl, self._clock = ttl, clock
         self._held: Holder | None = None
         self._seen: int | None = None
@@ -100,13 +109,13 @@ class Lock:
         with self._sessions.open() as spark:
             newest = read_lock(spark, self._schema)
         self._refuse(newest)
-        self._seen = newest.number if newest else 0
+        self._seen = newest.changed if newest else 0
         return self._seen
 
     @property
-    def number(self) -> int:
-        """The number of the lock that is held; 0 where none is."""
-        return self._held.number if self._held else 0
+    def seen(self) -> int:
+        """What ``look`` would find now, where the lock is held; 0 where it is not."""
+        return self._held.changed if self._held else 0
 
     def expect(self, seen: int) -> None:
         """What ``look`` found in another process of this run."""
@@ -143,14 +152,16 @@ class Lock:
                 fresh = newest.until - now > self._ttl * _FRESH  # a heartbeat comes before the rest is over
                 return newest if fresh else self._extended(spark, newest)
             number = newest.number if newest else 0
+            changed = newest.changed if newest else 0
             mine_expired = newest is not None and newest.run == self._run
-            if self._seen is not None and number != self._seen and not mine_expired:
+            if self._seen is not None and changed != self._seen and not mine_expired:
                 raise problem(
                     "SD806",
                     f"another deployment ran meanwhile: {newest}",
                     advice="Nothing was changed by this one. Run it again: it plans from what is there now.",
                 )
-            mine = Holder(number + 1, self._run, _who(), now, now + self._ttl, self._log)
+            before = changed if self._refreshes else None
+            mine = Holder(number + 1, self._run, _who(), now, now + self._ttl, self._log, before=before)
             try:
                 spark.sql(_create(self._schema, mine))
             except SparkFailure as failure:

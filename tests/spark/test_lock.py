@@ -207,3 +207,23 @@ def test_a_lost_lock_is_never_revived(sessions: Sessions, spark: Spark, schema: 
     assert found is not None
     assert found.until < clock.now
     lock.release()
+
+
+def test_a_refresh_in_between_is_no_deployment(sessions: Sessions, spark: Spark, schema: str) -> None:
+    """Contents were computed anew; what was planned still holds. A deployment is another matter."""
+    waiting = Lock(sessions, schema, "waiting")
+    seen = waiting.look()
+    for number in range(2):
+        with Lock(sessions, schema, f"refresh {number}", refreshes=True) as refresh:
+            refresh.acquire()
+            assert refresh.seen == seen
+    with waiting:
+        waiting.acquire()
+        waiting.check(spark)
+        assert waiting.seen > seen
+    late = Lock(sessions, schema, "late")
+    late.expect(seen)
+    with Lock(sessions, schema, "refresh after it", refreshes=True) as refresh:
+        refresh.acquire()
+    with pytest.raises(SparkDeployError, match="SD806"):
+        late.acquire()

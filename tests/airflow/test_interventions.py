@@ -1,0 +1,148 @@
+"""What people do to runs in Airflow's UI: clear, mark, answer late. Never green without the work done,
+never done twice, never approved by an answer to another question."""
+
+from __future__ import annotations
+
+import urllib.parse
+
+from deployments import FILES, ORDERS, REPORT, Deployed, slow
+
+DROPPED = {
+    "app/table/orders.sql": "//// METADATA DROP_TABLE\n" + ORDERS,
+    "app/view/totals.sql": None,
+    "app/view/report.sql": None,
+}
+
+
+def _asks(deployed: Deployed) -> str:
+    """A run that waits for a decision about a DROP TABLE."""
+    deployed.write(FILES)
+    deployed.add_dag(on_stale="fail")
+    deployed.deploy()
+    deployed.write(DROPPED)
+    deployed.airflow.parsed(deployed.dag_id, lambda tasks: "approve" in tasks)
+    run = deployed.trigger()
+    deployed.running(run, "approve", "awaiting_input")
+    return run
+
+
+def test_a_cleared_run_deploys_again_what_somebody_dropped(deployed: Deployed) -> None:
+    """Its tasks remember that they were done. The catalog says otherwise, and reality wins."""
+    deployed.write(FILES)
+    deployed.add_dag(render="all")
+    run = deployed.deploy()
+    deployed.sql("DROP VIEW {app}.report")
+    deployed.sql("DROP TABLE {app}.orders")
+    deployed.airflow.clear(deployed.dag_id, run)
+    assert deployed.ended(run) == "success", deployed.airflow.why(deployed.dag_id, run)
+    assert deployed.sql("SELECT * FROM {app}.report") == [(60,)]
+    assert deployed.sql("SELECT count(*) FROM {app}.orders") == [(2,)]
+    assert deployed.left() == []
+
+
+def test_clearing_plan_alone_is_never_green_where_there_is_something_to_do(deployed: Deployed) -> None:
+    deployed.write(FILES)
+    deployed.add_dag(render="all")
+    run = deployed.deploy()
+    deployed.sql("DROP VIEW {app}.report")
+    deployed.airflow.clear(deployed.dag_id, run, ["plan"])
+    assert deployed.ended(run) == "failed"
+    assert "clear plan with all that comes after it" in deployed.log(run, "plan", 2)
+    assert deployed.holder() == ""
+    deployed.airflow.clear(deployed.dag_id, run)
+    assert deployed.ended(run) == "success", deployed.airflow.why(deployed.dag_id, run)
+    assert deployed.sql("SELECT * FROM {app}.report") == [(60,)]
+
+
+def test_a_run_that_was_marked_as_failed_is_recorded_by_the_next_one(deployed: Deployed) -> None:
+    """Airflow ends ``record`` with it. What was done is done, what was sent is stopped or found."""
+    deployed.write({**FILES, "app/table/nap.sql": slow("nap", 30)})
+    deployed.add_dag()
+    run = deployed.trigger()
+    deployed.running(run, "setup.app.orders.rows.1", "success")
+    deployed.begun(run, "setup.app.nap.init.1")
+    path = f"dags/{deployed.dag_id}/dagRuns/{urllib.parse.quote(run)}"
+    deployed.airflow.api("PATCH", path, {"state": "failed"})
+    assert deployed.ended(run) == "failed"
+
+    again = deployed.trigger()
+    assert deployed.ended(again) == "success", deployed.airflow.why(deployed.dag_id, again)
+    assert "ended before it was recorded" in deployed.log(again, "plan")
+    assert deployed.sql("SELECT count(*) FROM {app}.orders") == [(2,)]
+    assert deployed.sql("SELECT count(*) FROM {app}.nap") == [(1,)]
+    deployed.assert_settled()
+
+
+def test_an_answer_is_about_the_plan_that_was_shown(deployed: Deployed) -> None:
+    run = _asks(deployed)
+    deployed.airflow.clear(deployed.dag_id, run, ["plan"])
+    deployed.running(run, "plan", "success")
+    deployed.airflow.until(
+        lambda: "frozen" in _xcoms(deployed, run) and "asked" not in _xcoms(deployed, run),
+        "the plan was made anew",
+    )
+    deployed.airflow.answer(deployed.dag_id, run, "Approve")
+    assert deployed.ended(run) == "failed"
+    assert "the plan was made anew" in deployed.log(run, "approve")
+    assert deployed.done(run) == set()
+    assert deployed.sql("SELECT * FROM {app}.report") == [(60,)]
+
+
+def test_files_that_change_while_somebody_thinks_change_nothing(deployed: Deployed) -> None:
+    run = _asks(deployed)
+    more = "CREATE VIEW ${app}.more AS SELECT 1 AS one;\n"
+    deployed.write({"app/view/more.sql": more})
+    deployed.airflow.answer(deployed.dag_id, run, "Approve")
+    assert deployed.ended(run) == "success", deployed.airflow.why(deployed.dag_id, run)
+    assert deployed.sql("SHOW TABLES IN {app}") == []
+    deployed.tasks("setup.app.more")
+
+
+def test_what_changes_in_the_catalog_while_somebody_thinks_stops_the_run(deployed: Deployed) -> None:
+    run = _asks(deployed)
+    deployed.sql("ALTER VIEW {app}.report AS SELECT 1 AS doubled")
+    deployed.sql("DROP VIEW {app}.totals")
+    deployed.airflow.answer(deployed.dag_id, run, "Approve")
+    assert deployed.ended(run) == "failed"
+    assert "the catalog changed while this run waited" in deployed.log(run, "approve")
+    assert deployed.done(run) == set()
+    assert deployed.sql("SELECT count(*) FROM {app}.orders") == [(2,)]
+
+
+def test_who_says_beforehand_that_data_may_be_lost_is_not_asked(deployed: Deployed) -> None:
+    deployed.write(FILES)
+    deployed.add_dag()
+    deployed.deploy()
+    deployed.write(DROPPED)
+    deployed.airflow.parsed(deployed.dag_id, lambda tasks: "approve" in tasks)
+    run = deployed.deploy(allow_destructive=True)
+    assert deployed.airflow.states(deployed.dag_id, run)["approve"] == "skipped"
+    assert deployed.sql("SHOW TABLES IN {app}") == []
+    deployed.assert_settled()
+
+
+def test_clearing_the_run_of_an_older_text_says_that_there_is_a_newer_one(deployed: Deployed) -> None:
+    wrong = REPORT.replace("total", "nothing")
+    deployed.write({**FILES, "app/view/report.sql": wrong})
+    deployed.add_dag(retries=2)
+    run = deployed.fails()
+    assert _tries(deployed, run, "setup.app.report") == 1  # what Spark refuses it refuses again
+    deployed.write({"app/view/report.sql": REPORT})
+    deployed.airflow.clear(deployed.dag_id, run, only_failed=True)
+    assert deployed.ended(run) == "failed"
+    assert "The files have changed since this run was planned" in deployed.log(run, "setup.app.report", 2)
+    deployed.tasks("setup.app.report")
+    deployed.deploy()
+    deployed.assert_settled()
+
+
+def _xcoms(deployed: Deployed, run: str) -> set[str]:
+    path = (
+        f"dags/{deployed.dag_id}/dagRuns/{urllib.parse.quote(run)}/taskInstances/plan/xcomEntries?limit=100"
+    )
+    return {item["key"] for item in deployed.airflow.api("GET", path)["xcom_entries"]}
+
+
+def _tries(deployed: Deployed, run: str, task: str) -> int:
+    path = f"dags/{deployed.dag_id}/dagRuns/{urllib.parse.quote(run)}/taskInstances/{task}"
+    return int(deployed.airflow.api("GET", path)["try_number"])
