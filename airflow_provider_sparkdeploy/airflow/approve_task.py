@@ -17,6 +17,7 @@ from .hook import SparkDeployHook
 from .links import PlanPageLink
 from .plan_task import replan, request_of
 from .runlog import Frozen, RunLog
+from .shown import sql_block
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -133,9 +134,7 @@ def approval_text(destructive: Sequence[Operation]) -> str:
         sql = operation.sql
         if len(destructive) > _WHOLE and len(sql) > _BEGINNING:
             sql = f"{sql[:_BEGINNING].rstrip()}\n-- ... in full on the plan page"
-        parts.append(
-            f"**`{operation.id}`** {operation.action} {operation.kind} ({why})\n\n```sql\n{sql}\n```"
-        )
+        parts.append(f"**`{operation.id}`** {operation.action} {operation.kind} ({why})\n\n{sql_block(sql)}")
     return "\n\n".join(parts)
 
 

@@ -20,11 +20,10 @@ from airflow.sdk import Variable
 
 from ..core.names import ObjectName
 from ..core.state import DeployedObject, State, decode_object, encode_object
-from .shown import Cycle, Shown, decode_cycle, decode_shown, encode_cycle, encode_shown
+from .shown import Cycle, Shown, as_many_as_fit, decode_cycle, decode_shown, encode_cycle, encode_shown
 
 FORMAT = 1
 _PREFIX = "sparkdeploy"
-_LONGEST = 1_500  # characters of a list; Airflow leaves out values of a task of more than 4,096
 _DESCRIPTION = "Kept by SparkDeploy. Safe to delete: the next run makes it again."
 
 
@@ -55,15 +54,13 @@ class View:
 
     def about(self) -> dict[str, Any]:
         """What the task ``plan`` says of the graph, to whoever reads it; as short as Airflow wants it."""
-        problems, cycles = list(self.problems), [encode_cycle(item) for item in self.cycles]
-        while problems and len(str(problems)) > _LONGEST:
-            problems.pop()
+        cycles = [encode_cycle(item) for item in self.cycles]
         return {
             "fingerprint": self.fingerprint,
-            "problems": problems,
+            "problems": as_many_as_fit(self.problems),
             "blocked": self.blocked,
             "guess": self.guess,
-            "cycles": cycles if len(str(cycles)) <= _LONGEST else None,
+            "cycles": cycles if len(as_many_as_fit(cycles)) == len(cycles) else None,
         }
 
 
@@ -123,7 +120,7 @@ def _decode_view(data: Mapping[str, Any]) -> View:
 
 
 def read_texts(name: str) -> Mapping[str, str]:
-    """The SQL of the shown operations, by id and hash; shortened where it is long."""
+    """The SQL of the shown operations, by id; shortened where it is long."""
     data = _read(f"{_PREFIX}.texts.{name}")
     return data["texts"] if data else {}
 

@@ -7,6 +7,7 @@ R. Pure: values in, values out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +16,7 @@ from ..core.names import display, task_part
 from ..core.operations import PHASES, Operation, Phase, Plan, settled_objects
 from ..core.state import PutObject, subject
 
+_LONGEST = 1_500  # characters of a list that a task shows; Airflow takes 4,096 for all values of a field
 _MANY = 1_000  # edges between two phases; more of them cost a scheduler more than a task in between
 
 
@@ -208,8 +210,25 @@ def about_operation(item: Shown) -> dict[str, Any]:
     """What a task says of its operation, in values: to whoever reads the graph, and nothing else."""
     return {
         "action": item.action, "object": item.object, "kind": item.kind, "hash": item.hash,
-        "destructive": item.destructive, "reads": list(item.reads),
+        "destructive": item.destructive, "reads": as_many_as_fit(item.reads),
     }  # fmt: skip
+
+
+def as_many_as_fit(items: Iterable[Any]) -> list[Any]:
+    """The first of them: Airflow leaves out a value of a task that is too long, all of it."""
+    found, left = [], _LONGEST
+    for item in items:
+        left -= len(str(item)) + 4
+        if left < 0:
+            break
+        found.append(item)
+    return found
+
+
+def sql_block(sql: str) -> str:
+    """SQL in Markdown, whatever back quotes it has."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", sql)), default=0))
+    return f"{fence}sql\n{sql}\n{fence}"
 
 
 def encode_shown(item: Shown) -> list[Any]:

@@ -51,7 +51,7 @@ def all_tasks(deploying: Deploying, showing: Showing, settings: Mapping[str, Any
 
     from .plan_task import SparkDeployPlanOperator
     from .record_task import SparkDeployRecordOperator
-    from .shown import about_operation, edges
+    from .shown import about_operation, as_many_as_fit, edges
 
     view = showing.view
     common = {**COMMON, **settings}
@@ -79,7 +79,7 @@ def all_tasks(deploying: Deploying, showing: Showing, settings: Mapping[str, Any
             task_id=deploying.task_id(item.id),
             task_group=group,
             about=about_operation(item),
-            reasons=item.reasons,
+            reasons=as_many_as_fit(item.reasons),
             sql=showing.texts.get(item.id, ""),
             doc_md=_doc(item, showing.texts.get(item.id, "")),
             trigger_rule="none_failed",
@@ -87,8 +87,8 @@ def all_tasks(deploying: Deploying, showing: Showing, settings: Mapping[str, Any
             **common,
         )
     waits = edges(view.operations)
-    for name in waits.keys() - tasks.keys():  # between two phases of very many operations
-        tasks[name] = EmptyOperator(task_id=name, trigger_rule="none_failed")
+    for name in sorted(waits.keys() - tasks.keys()):  # between two phases of very many operations
+        tasks[name] = EmptyOperator(task_id=name, trigger_rule="none_failed", weight_rule="absolute")
     needed: set[str] = set()
     for name, needs in waits.items():
         needed.update(needs)
@@ -119,10 +119,12 @@ def _link(first: BaseOperator, then: BaseOperator) -> None:
 
 
 def _doc(item: Shown, sql: str) -> str:
+    from .shown import sql_block
+
     reasons = "\n".join(f"- {' '.join(reason)}" for reason in item.reasons) or "- changed"
     danger = "\n\n**Loses data.**" if item.destructive else ""
     text = f"**{item.action} {item.kind} {item.object}**{danger}\n\nWhy:\n\n{reasons}"
-    return f"{text}\n\n```sql\n{sql}\n```" if sql else text
+    return f"{text}\n\n{sql_block(sql)}" if sql else text
 
 
 def _plan_doc(showing: Showing) -> str:

@@ -63,7 +63,7 @@ def airflow(
         conf = submit_settings(submit, server)
         (submit / "spark-defaults.conf").write_text("".join(f"{key} {conf[key]}\n" for key in sorted(conf)))
         settings = {
-            "SPARK_CONF_DIR": str(submit),  # what spark-submit reads; see test_submit.py
+            "SPARK_CONF_DIR": str(submit),  # what spark-submit reads; see test_cluster.py
             "AIRFLOW__SPARKDEPLOY__WAREHOUSE": str(warehouse),
             "AIRFLOW_CONN_SPARK_CONNECT_DEFAULT": sessions.address.replace("sc://", "spark-connect://"),
         }

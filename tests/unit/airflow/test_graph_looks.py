@@ -295,8 +295,8 @@ def test_what_starts_a_task_and_how_much_it_weighs(folder: Path) -> None:
     found = stored(SparkDeployDag("d", repository=folder))
     rules = {name: task.get("trigger_rule", "all_success") for name, task in found.items()}
     assert rules == {
-        **{name: "all_success" for name in FIXED & found.keys()},
-        **{name: "none_failed" for name in planned(folder)},
+        **dict.fromkeys(FIXED & found.keys(), "all_success"),
+        **dict.fromkeys(planned(folder), "none_failed"),
         "record": "all_done",
     }
     assert {task.get("weight_rule") for task in found.values()} == {"absolute"}

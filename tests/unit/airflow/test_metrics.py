@@ -102,9 +102,7 @@ def test_an_operation_that_is_done_is_timed_and_counted(sent: list[tuple[Any, ..
 
 
 @pytest.mark.parametrize("error", [SparkFailure("no such column"), problem("SD802", "the lock is lost")])
-def test_one_that_fails_is_timed_and_counted_as_failed(
-    sent: list[tuple[Any, ...]], error: Exception
-) -> None:
+def test_one_that_fails_is_timed_and_counted_as_failed(sent: list[tuple[Any, ...]], error: Exception) -> None:
     """How long it took until then is often what one wants to know: a timeout looks like that."""
     with pytest.raises(type(error)):
         execute(CREATE, error)

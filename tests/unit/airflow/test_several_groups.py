@@ -150,6 +150,6 @@ def test_two_runs_at_once_are_refused(repository: Path, kept: dict[str, str | No
     """The runs of one deployment exclude each other, and the DAG belongs to the team: it must say so."""
     with (
         DAG("nightly", schedule=None, max_active_runs=2),
-        pytest.raises(ValueError, match="nightly: .* needs max_active_runs=1"),
+        pytest.raises(ValueError, match=r"nightly: .* needs max_active_runs=1"),
     ):
         SparkDeployTaskGroup("lake", repository=repository)

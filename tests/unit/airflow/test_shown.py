@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import sketch
 
 from airflow_provider_sparkdeploy.airflow.shown import (
     Shown,
+    about_operation,
+    as_many_as_fit,
     decode_cycle,
     decode_shown,
     edges,
@@ -17,6 +20,7 @@ from airflow_provider_sparkdeploy.airflow.shown import (
     misfits,
     shown,
     shown_cycles,
+    sql_block,
     together,
 )
 from airflow_provider_sparkdeploy.core.names import ObjectName
@@ -131,3 +135,16 @@ def test_whatever_has_operations_is_settled_by_exactly_one_of_them() -> None:
     made = sketch.plan(repository).plan
     settled = [name for item in made.operations for name in settled_objects(item)]
     assert sorted(settled) == sorted({item.object for item in made.operations})
+
+
+def test_what_a_task_shows_is_never_too_long_for_airflow() -> None:
+    item = replace(rendered("setup.x"), reads=tuple(f"schema.table_{number}" for number in range(1000)))
+    told = about_operation(item)
+    assert 50 < len(told["reads"]) < 1000
+    assert len(str(told)) < 4_096
+    assert as_many_as_fit(["a", "b"]) == ["a", "b"]
+
+
+def test_back_quotes_in_sql_do_not_end_its_block() -> None:
+    assert sql_block("SELECT `a`") == "```sql\nSELECT `a`\n```"
+    assert sql_block("SELECT '\n```\n'") == "````sql\nSELECT '\n```\n'\n````"
