@@ -106,6 +106,7 @@ class LocalAirflow:
             "API__SECRET_KEY": secret,
             "API_AUTH__JWT_SECRET": secret,
             "LOGGING__BASE_LOG_FOLDER": str(self.home / "logs"),
+            "DAG_PROCESSOR__DAG_BUNDLE_STORAGE_PATH": str(self.home / "bundles"),
             "DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "2",
             "DAG_PROCESSOR__REFRESH_INTERVAL": "2",
             "DAG_PROCESSOR__PARSING_PROCESSES": "1",
