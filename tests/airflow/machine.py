@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import urllib.parse
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -97,6 +98,9 @@ class Airflow(LocalAirflow):
         return dict(self.api("GET", path))
 
     def answer(self, dag_id: str, run_id: str, option: str) -> None:
+        """As a person does, who needs some seconds: Airflow takes an answer that comes before its scheduler
+        has heard that the task waits for a task that died."""
+        time.sleep(4)
         path = f"dags/{dag_id}/dagRuns/{urllib.parse.quote(run_id)}/taskInstances/approve/-1/hitlDetails"
         self.api("PATCH", path, {"chosen_options": [option], "params_input": {}})
 
