@@ -150,11 +150,11 @@ class World:
 
     def history(self) -> list[history.Numbered]:
         with self.sessions.open() as spark:
-            return history.read(spark, f"{self.prefix}_log")
+            return history.read(spark, f"{self.prefix}_log", "default")
 
     def marks(self) -> dict[str, marks.Mark]:
         with self.sessions.open() as spark:
-            return marks.read_all(spark, f"{self.prefix}_log")
+            return marks.read_all(spark, f"{self.prefix}_log", "default")
 
     def relations(self) -> dict[str, Any]:
         """Every table and view with its columns, properties and rows, and every function, with

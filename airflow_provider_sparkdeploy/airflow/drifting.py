@@ -11,6 +11,7 @@ from ..core.repository import Repository
 from ..spark.catalog import inspect, wanted_objects
 from ..spark.lock import read_lock
 from ..spark.session import Sessions
+from ..spark.target import target_of
 from .keeping import Recorded
 from .planning import with_history
 
@@ -37,7 +38,7 @@ def look_for_drift(repository: Repository, sessions: Sessions, recorded: Recorde
     if held is None:
         return Look(None, recorded)
     with sessions.open() as spark:
-        recorded = with_history(spark, schema, recorded)
+        recorded = with_history(spark, target_of(repository.settings), recorded)
     if not recorded.state:
         return Look({}, recorded)
     wanted = {

@@ -52,8 +52,8 @@ def catch_up(sessions: Sessions, target: Target, lock: Lock, run: str, recorded:
     """What is deployed by now: the history since, what free-form statements left, and what became of
     those that were begun and never reported."""
     with sessions.open() as spark:
-        known = with_history(spark, target.log_schema, recorded)
-        marked = left_marks(spark, target.log_schema, run)
+        known = with_history(spark, target, recorded)
+        marked = left_marks(spark, target.log_schema, target.environment, run)
     notebook = Notebook(marked)
     if begun := unfinished(marked):
         lock.acquire()
@@ -63,10 +63,10 @@ def catch_up(sessions: Sessions, target: Target, lock: Lock, run: str, recorded:
     return with_entries(known, notebook.entries)
 
 
-def with_history(spark: Spark, log_schema: str, recorded: Recorded) -> Recorded:
+def with_history(spark: Spark, target: Target, recorded: Recorded) -> Recorded:
     """What is deployed by now, as the history of the environment says; also where nothing is recorded,
     or what is recorded was of another history."""
-    told, serial = history.read_after(spark, log_schema, recorded.serial)
+    told, serial = history.read_after(spark, target.log_schema, target.environment, recorded.serial)
     start = recorded if serial >= recorded.serial else Recorded()
     return replace(with_entries(start, (item.entry for item in told)), serial=serial)
 
@@ -87,7 +87,7 @@ def with_lost(
     if all(item.code != "SD431" for item in actual.planned.plan.errors):
         return actual
     with sessions.open() as spark:
-        left = marks.read_all(spark, target.log_schema).values()
+        left = marks.read_all(spark, target.log_schema, target.environment).values()
     entries = rebuilt(sessions, repository, target, actual.recorded.state, left, run)
     done = [entry for entry in entries if entry.type == "done"]
     if not done:

@@ -19,7 +19,7 @@ from ..spark.apply import Runner, applied, settle_unfinished, unfinished
 from ..spark.history import Numbered
 from ..spark.session import Sessions, SparkFailure
 from ..spark.target import Target
-from ..spark.verify import broken_views
+from ..spark.verify import broken_views, touched
 from . import keeping
 from .deploying import Deploying
 from .keeping import Recorded
@@ -63,9 +63,7 @@ def record(
         )
         done = {entry.operation for entry in entries if entry.type == "done"}
         with sessions.open() as spark:
-            known = with_history(
-                spark, target.log_schema, keeping.read_recorded(deploying.name) or Recorded()
-            )
+            known = with_history(spark, target, keeping.read_recorded(deploying.name) or Recorded())
         deployed = with_entries(known, [*_opening(frozen), *entries])
         repository = _as_it_is_now(deploying)
         problems = [*_undone(deploying, states, frozen, entries, done), *uncertain]
@@ -164,7 +162,7 @@ def _broken(
     done: set[str],
 ) -> list[str]:
     """The views that the run broke, redeployed or not."""
-    changed = {operation.object for operation in operations if operation.id in done}
+    changed = {name for operation in operations if operation.id in done for name in touched(operation)}
     missed = frozenset(operation.object for operation in operations if operation.id not in done)
     files = repository.objects if repository else {}
     try:
@@ -201,11 +199,11 @@ def _append(sessions: Sessions, target: Target, whole: Sequence[Entry], entries:
                 number += 1
                 due.append(Numbered(number, replace(entry, run=run)))
         if due:
-            history.append(spark, target.log_schema, due)
+            history.append(spark, target.log_schema, target.environment, due)
         marks.drop(
             spark, target.log_schema, {entry.detail["mark"] for entry in entries if "mark" in entry.detail}
         )
-        return history.last_batch(spark, target.log_schema)
+        return history.last_batch(spark, target.log_schema, target.environment)
 
 
 def _identity(entry: Entry) -> bytes:

@@ -10,7 +10,7 @@ from ..core.deploylog import FileLog, LogContent
 from ..core.diagnostics import Diagnostic, problem
 from ..core.files import read_settings_text
 from ..core.repository import Repository, open_repository
-from ..core.settings import load_settings
+from ..core.settings import Settings, load_settings
 from ..core.settingsfile import FILE as SETTINGS_FILE
 from .progress import progress
 
@@ -51,10 +51,13 @@ class Place:
                 advice=f"Run it there, or pass it: --repository {shown}",
             )
 
-    def environment(self) -> str:
-        """The environment that is meant, without reading any object."""
+    def settings(self) -> Settings:
+        """The settings of the environment that is meant, without reading any object."""
         text = read_settings_text(self.repository)
-        return load_settings(text, environment=self.env, overrides=self.overrides).environment
+        return load_settings(text, environment=self.env, overrides=self.overrides)
+
+    def environment(self) -> str:
+        return self.settings().environment
 
     def file_log(self, environment: str) -> FileLog:
         return FileLog(self.log or self.repository / ".sparkdeploy" / f"{environment}.jsonl")

@@ -34,6 +34,7 @@ def resolve(
     where its Spark is (--spark or --warehouse): what it left there is decided about.
     """
     from ..spark.apply import applied, not_applied, unfinished
+    from ..spark.resume import left_in_doubt
 
     if verdict is None:
         raise click.UsageError("Say --applied or --rerun.")
@@ -52,12 +53,17 @@ def resolve(
                 "SD811", f"{operation} is not uncertain", advice=near_name(operation, begun) or known
             )
         run = new_run("resolve")
-        outcome = applied if verdict == "applied" else not_applied
+        item, why = begun[operation], "a person has decided so"
+        outcome = (
+            applied(item, run, why)
+            if verdict == "applied"
+            else not_applied(item, run, why, left_in_doubt(item.operation))
+        )
         started = {"event": "started", "kind": "resolve", "environment": environment}
         writer.append(
             [
                 Entry("run", run, now(), detail=started),
-                outcome(begun[operation], run, "a person has decided so"),
+                outcome,
                 Entry("run", run, now(), detail={"event": "succeeded"}),
             ]
         )
@@ -71,11 +77,12 @@ def _resolve_mark(
     """Decide about what a free-form statement left in the catalog, whoever ran it."""
     from ..spark import marks
 
-    schema = place.open().settings.log_schema
+    settings = place.open().settings
+    schema = settings.log_schema
     with spark_errors(), connect(place, url, warehouse).open() as spark:
         found = {
             mark.intent.operation: name
-            for name, mark in marks.read_all(spark, schema).items()
+            for name, mark in marks.read_all(spark, schema, settings.environment).items()
             if not mark.done
         }
         if operation not in found:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .names import ObjectName, object_name, parse_name
-from .objects import TableDef
+from .objects import Column, TableDef
+from .signature import Signature
 from .state import decode_definition, encode_definition
 
 ObservedKind = Literal["table", "view", "materialized_view", "function"]
@@ -21,6 +22,7 @@ class ObservedObject:
 
     ``text`` is the query of a view or the body of a function, ``marker`` the hash that a
     deployment left on it, ``indexes`` the names of its indexes where the catalog has any.
+    ``signature`` is what is known of a function's.
     ``readable`` is False for what exists but could not be described: it is not missing.
     """
 
@@ -30,6 +32,7 @@ class ObservedObject:
     marker: str | None = None
     indexes: tuple[str, ...] | None = None
     readable: bool = True
+    signature: Signature = Signature()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ def decode_catalog(data: Mapping[str, Any]) -> Catalog:
     for text, item in data.get("objects", {}).items():
         definition = {**item, "columns": [_column(column) for column in item.get("columns", ())]}
         definition["properties"] = list(dict(item.get("properties", {})).items())
-        indexes = item.get("indexes")
+        indexes, parameters = item.get("indexes"), item.get("parameters")
         objects[_name(text)] = ObservedObject(
             kind=item["kind"],
             definition=decode_definition(definition),
@@ -58,6 +61,10 @@ def decode_catalog(data: Mapping[str, Any]) -> Catalog:
             marker=item.get("marker"),
             indexes=None if indexes is None else tuple(indexes),
             readable=item.get("readable", True),
+            signature=Signature(
+                None if parameters is None else tuple(Column(p["name"], p["type"]) for p in parameters),
+                item.get("returns"),
+            ),
         )
     looked_for = data.get("looked_for")
     return Catalog(objects, None if looked_for is None else frozenset(_name(text) for text in looked_for))
@@ -71,9 +78,12 @@ def encode_catalog(catalog: Catalog) -> dict[str, Any]:
             {"name": c[0], "type": c[1], "nullable": c[2], "comment": c[3]} for c in definition["columns"]
         ]
         definition["properties"] = dict(item.definition.properties)
+        parameters = item.signature.parameters
         objects[str(name)] = {
             "kind": item.kind, **definition, "text": item.text, "marker": item.marker,
             "indexes": None if item.indexes is None else list(item.indexes), "readable": item.readable,
+            "parameters": None if parameters is None else [{"name": p.name, "type": p.type} for p in parameters],
+            "returns": item.signature.returns,
         }  # fmt: skip
     looked_for = None if catalog.looked_for is None else sorted(str(name) for name in catalog.looked_for)
     return {"objects": objects, "looked_for": looked_for}

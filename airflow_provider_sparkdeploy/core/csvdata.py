@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Hashable
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 
 from .diagnostics import Diagnostic, near_name
@@ -27,6 +28,16 @@ _NARROWEST = (
     ("timestamp", re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?\Z")),
 )
 _TYPE = re.compile(r"(\w*)(.*)", re.DOTALL)
+
+# What Spark casts from text, see SparkDateTimeUtils and StringUtils
+_BOOLEAN = {
+    **dict.fromkeys(("t", "true", "y", "yes", "1"), True),
+    **dict.fromkeys(("f", "false", "n", "no", "0"), False),
+}
+_DAY = r"(\d{4})(?:-(\d\d?)(?:-(\d\d?)%s)?)?"
+_DATE = re.compile(_DAY % "(?:[ T].*)?", re.ASCII)
+_TIMESTAMP = re.compile(_DAY % r"(?:[ T](?:(\d\d?):(\d\d?)(?::(\d\d?)(?:\.(\d*))?)?\s*(\D.*)?)?)?", re.ASCII)
+_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d\d?)(?::?(\d\d))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +139,53 @@ def read_data(
 
 
 def _value(cell: str, type: str) -> Hashable:
-    """What a cell means in a column of this type: ``1`` and ``+1`` are one key."""
+    """What a cell means in a column of this type: ``1`` and ``+1`` are one key. What Spark would not
+    take for a value of this type means itself."""
     try:
         if type in ("tinyint", "smallint", "int", "bigint"):
             return int(cell)
         if type in ("float", "double") or type.startswith("decimal"):
             return Decimal(cell)
+        if type == "date":
+            return _date(cell.strip())
+        if type in ("timestamp", "timestamp_ntz"):
+            return _timestamp(cell.strip(), zoned=type == "timestamp")
     except (ValueError, ArithmeticError):
         return cell
-    return cell.casefold() if type == "boolean" else cell
+    if type == "boolean":
+        return _BOOLEAN.get(cell.strip().lower(), cell)
+    return cell.rstrip(" ") if type.startswith("char(") else cell
+
+
+def _date(cell: str) -> Hashable:
+    if (found := _DATE.fullmatch(cell)) is None:
+        return cell
+    return date(*(int(part or 1) for part in found.groups()))
+
+
+def _timestamp(cell: str, *, zoned: bool) -> Hashable:
+    """A moment in UTC where the cell names its zone, else the time of a clock: whose, the session says."""
+    if (found := _TIMESTAMP.fullmatch(cell)) is None:
+        return cell
+    year, month, day, hour, minute, second, fraction, zone = found.groups()
+    clock = datetime(
+        int(year), int(month or 1), int(day or 1), int(hour or 0), int(minute or 0), int(second or 0),
+        int((fraction or "")[:6].ljust(6, "0")),
+    )  # fmt: skip
+    if zone is None or not zoned:
+        return clock
+    offset = _offset(zone)
+    return (clock, zone) if offset is None else clock.replace(tzinfo=timezone(offset)).astimezone(UTC)
+
+
+def _offset(zone: str) -> timedelta | None:
+    """How far a zone is from UTC; None of one that is named after a place."""
+    if zone in ("Z", "UTC", "GMT", "UT"):
+        return timedelta()
+    if (found := _OFFSET.fullmatch(zone)) is None:
+        return None
+    distance = timedelta(hours=int(found[2]), minutes=int(found[3] or 0))
+    return distance if found[1] == "+" else -distance
 
 
 def _column(cell: str, values: list[str]) -> Column:

@@ -48,6 +48,9 @@ def check_cycles(
         if allowed == "false":
             problems.append(_not_allowed(repository, graph, resolver, nodes))
             continue
+        if repository.settings.materialized_views == "native":
+            problems.append(_native(repository, names))
+            continue
         refused = _known_refusals(repository, resolver, names, unsafe=allowed == "unsafe")
         problems += refused
         if not any(item.severity == "error" for item in refused):
@@ -143,6 +146,19 @@ def _not_allowed(
         "a cycle among materialized views",
         "SD311",
         "Set allow_circular: true in sparkdeploy.yaml if it is meant.",
+    )
+
+
+def _native(repository: Repository, names: tuple[ObjectName, ...]) -> Diagnostic:
+    first = repository.objects[names[0]]
+    return Diagnostic(
+        first.path,
+        first.body.statements[0].line,
+        "SD314",
+        f"a cycle among materialized views that the catalog computes itself: {', '.join(map(str, names))}",
+        "A catalog computes one view after the other, never a cycle. Set materialized_views: managed for "
+        f"environment {repository.settings.environment}, or cut one of the references.",
+        object=str(first.name),
     )
 
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 from .catalog import REDACTED, Catalog, ObservedObject
 from .diagnostics import Diagnostic, Severity
 from .lexer import LexError, lex, token_hash
-from .names import ObjectName, quote
+from .names import ObjectName, quote, quote_part
 from .objects import Kind, ObjectDef, TableDef
 from .records import drop_begun, drops_table, record_of
 from .repository import Repository
+from .signature import declared_signature, signature_difference, signature_text
 from .state import DeployedIndex, DeployedObject, DropObject, Effect, PutObject, State
-from .statement import function_body, view_text
+from .statement import function_body, view_columns, view_text
 from .tablediff import Recreate, provider_family, table_changes
 
 MISSING = "missing in the catalog"
@@ -190,15 +191,9 @@ def _difference(repository: Repository, record: DeployedObject, observed: Observ
     if observed.kind != _IN_CATALOG[record.kind]:
         return f"is a {observed.kind} in the catalog"
     if record.kind == "view":
-        parts = view_text(record.text) if record.text else None
-        if observed.text is not None and parts and not same_text(parts.query, observed.text):
-            return "its query was changed"
-        return ""
+        return _view_difference(record.text, observed)
     if record.kind == "function":
-        body = function_body(record.text) if record.text else None
-        if observed.text is not None and body and not same_text(body, observed.text):
-            return "its body was changed"
-        return ""
+        return _function_difference(record.text, observed)
     if record.kind == "materialized_view":
         return "its marker differs" if observed.marker is not None and observed.marker != record.hash else ""
     if record.definition is None:
@@ -211,6 +206,29 @@ def _difference(repository: Repository, record: DeployedObject, observed: Observ
     if isinstance(found, Recreate):
         return found.reason
     return ", ".join(alteration.slug for alteration in found)
+
+
+def _view_difference(text: str, observed: ObservedObject) -> str:
+    parts = view_text(text) if text else None
+    if parts is None or observed.text is None:
+        return ""
+    if not same_text(parts.query, observed.text):
+        return "its query was changed"
+    declared = view_columns(parts.header)
+    there = tuple(column.name.casefold() for column in observed.definition.columns)
+    # As many as the query has, or the catalog was misread: a name may hold anything.
+    if declared and len(there) == len(declared) and there != declared:
+        return "its columns were changed"
+    return ""
+
+
+def _function_difference(text: str, observed: ObservedObject) -> str:
+    body = function_body(text) if text else None
+    if not body or observed.text is None:
+        return ""
+    if not same_text(body, observed.text):
+        return "its body was changed"
+    return signature_difference(declared_signature(text), observed.signature)
 
 
 def _indexes_there(record: DeployedObject, observed: ObservedObject) -> tuple[DeployedIndex, ...]:
@@ -251,9 +269,15 @@ def _as_observed(record: DeployedObject, observed: ObservedObject) -> DeployedOb
     if kind != record.kind:
         return replace(record, kind=kind, hash="", text="", definition=None, changes=(), indexes=())
     if record.kind == "view" and observed.text is not None:
-        return replace(record, text=f"CREATE VIEW {quote(record.physical)} AS {observed.text}")
+        parts = view_text(record.text) if record.text else None
+        named = observed.definition.columns if parts and parts.columns else ()
+        listed = f" ({', '.join(quote_part(column.name) for column in named)})" if named else ""
+        return replace(record, text=f"CREATE VIEW {quote(record.physical)}{listed} AS {observed.text}")
     if record.kind == "function" and observed.text is not None:
-        return replace(record, text=f"CREATE FUNCTION {quote(record.physical)}() RETURN {observed.text}")
+        signature = signature_text(observed.signature)
+        return replace(
+            record, text=f"CREATE FUNCTION {quote(record.physical)}{signature} RETURN {observed.text}"
+        )
     if record.definition is not None:
         return replace(record, definition=comparable(observed.definition, record.definition))
     return record
@@ -274,9 +298,8 @@ def _as_declared(item: ObjectDef, record: DeployedObject, observed: ObservedObje
     """Whether the catalog shows of a stateless object what its file says."""
     if item.kind == "materialized_view":
         return observed.marker == item.body.hash
+    if observed.text is None:
+        return False
     if item.kind == "view":
-        parts = view_text(record.text)
-        declared = parts.query if parts else None
-    else:
-        declared = function_body(record.text)
-    return observed.text is not None and declared is not None and same_text(declared, observed.text)
+        return view_text(record.text) is not None and not _view_difference(record.text, observed)
+    return function_body(record.text) is not None and not _function_difference(record.text, observed)

@@ -183,6 +183,21 @@ def view_text(sql: str) -> ViewText | None:
     return ViewText(header, sql[found.starts[start] : found.span[1]], header[:1] == ("(",))
 
 
+def view_columns(header: tuple[str, ...]) -> tuple[str, ...]:
+    """The names that the header of a view lists, folded; none where it has no list that can be read."""
+    found: list[str] = []
+    depth = 0
+    for before, word, after in zip(("", *header), header, (*header[1:], ""), strict=False):
+        depth += {"(": 1, ")": -1}.get(word, 0)
+        if depth == 0:
+            break
+        if depth == 1 and before in ("(", ","):
+            if not is_identifier(word) or after not in (",", ")", "comment"):
+                return ()
+            found.append(unquoted(word).casefold())
+    return tuple(found)
+
+
 def or_replace(sql: str) -> str:
     """The statement with OR REPLACE behind CREATE, and without IF NOT EXISTS."""
     found = lex(sql)

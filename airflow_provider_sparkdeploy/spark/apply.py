@@ -22,6 +22,7 @@ from ..core.schedule import Schedule
 from ..core.state import Effect
 from . import history, marks
 from .execute import execute, is_free_form, new_attempt
+from .failure import HalfDone
 from .lock import Lock
 from .observe import looked_up
 from .resume import doubts, judge, snapshot, uncertain
@@ -85,7 +86,7 @@ class Runner:
         """One operation, with its intent and its outcome in the log."""
         self.at("before intent", operation.id)
         with self.sessions.open(session_key(self.run, operation)) as spark:
-            self.lock.check(spark)
+            self.lock.look_again(spark)
             before = snapshot(operation, self.sessions, self.target)
             detail = {"operation": encode_operation(operation), "attempt": new_attempt(), **before}
             intent = Entry("intent", self.run, now(), operation.id, detail=detail)
@@ -93,7 +94,7 @@ class Runner:
             self.at("after intent", operation.id)
             began = time.monotonic()
             try:
-                told = execute(operation, spark, self.target, intent)
+                told = execute(operation, self.lock.watching(spark), self.target, intent)
             except (SparkFailure, SparkDeployError) as error:
                 if not is_lost(error):
                     self.write(_failed(self.run, operation, error, time.monotonic() - began))
@@ -112,7 +113,10 @@ def session_key(run: str, operation: Operation) -> str:
 
 
 def is_lost(error: BaseException | None) -> bool:
-    """Whether nobody knows what became of the statement: the connection broke, or it was stopped."""
+    """Whether nobody knows what became of the statement: the connection broke, or it was stopped, or
+    it was done by half."""
+    if isinstance(error, HalfDone):
+        return True
     return isinstance(error, SparkFailure) and (error.transient or error.condition in _STOPPED)
 
 
@@ -255,7 +259,7 @@ def due_for_history(runner: Runner, entries: Sequence[Entry]) -> list[history.Nu
     if not any(map(history.is_note, entries)):
         return history.due(entries)
     with runner.sessions.open() as spark:
-        lost = history.is_lost(spark, runner.target.log_schema)
+        lost = history.is_lost(spark, runner.target.log_schema, runner.target.environment)
     return history.due(entry for entry in entries if not (lost and history.is_note(entry)))
 
 
@@ -269,7 +273,7 @@ def record(runner: Runner, entries: Sequence[Entry]) -> None:
     runner.at("before record", "")
     with runner.sessions.open() as spark:
         runner.lock.check(spark)
-        history.append(spark, runner.target.log_schema, due)
+        history.append(spark, runner.target.log_schema, runner.target.environment, due)
         runner.at("after append", "")
         marks.drop(spark, runner.target.log_schema, told - begun)
     runner.write(*history.recorded(due))

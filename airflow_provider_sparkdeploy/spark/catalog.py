@@ -311,7 +311,7 @@ def _function(spark: Spark, item: Wanted) -> ObservedObject | None:
         rows = spark.sql(f"DESCRIBE FUNCTION EXTENDED {quote(item.physical)}")
     except SparkFailure as failure:
         return _refused(failure, item)
-    return ObservedObject("function", text=described.body_of(rows))
+    return described.function_of(rows)
 
 
 def _refused(failure: SparkFailure, item: Wanted) -> ObservedObject | None:

@@ -30,7 +30,7 @@ from .catalog import inspect, wanted_objects
 from .lock import Lock
 from .session import Sessions, SparkFailure
 from .target import target_of
-from .verify import broken_views
+from .verify import broken_views, touched
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Deployment:
         return Outcome(report, (*seen.problems, *self._record())) if report.reachable else seen
 
     def _verify(self, planned: Planned, report: Report) -> Iterator[Diagnostic]:
-        changed = {operation.object for operation in report.done}
+        changed = {name for operation in report.done for name in touched(operation)}
         missed = {operation.object for operation, _ in report.failed} | {o.object for o in report.left}
         missed |= {item.operation.object for item in planned.plan.blocked}
         try:

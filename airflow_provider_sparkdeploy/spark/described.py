@@ -15,9 +15,11 @@ from typing import Any
 
 from ..core import names
 from ..core.catalog import REDACTED, ObservedKind, ObservedObject
+from ..core.functiontext import described_parts
 from ..core.marker import MARKER
 from ..core.objects import Column, TableDef
 from ..core.providers import may_set
+from ..core.signature import described_signature
 from ..core.tabledef import bucketing, canonical_partition, canonical_type, clustering
 
 # In the order in which Spark prints them: one that comes too early or twice is somebody's text.
@@ -211,6 +213,13 @@ def columns_of_rows(rows: Iterable[Mapping[str, Any]]) -> tuple[Column, ...]:
             break
         found.append(Column(name, canonical_type(row["data_type"]), True, row["comment"] or ""))
     return tuple(found)
+
+
+def function_of(rows: Sequence[Mapping[str, Any]]) -> ObservedObject:
+    """A function as DESCRIBE FUNCTION EXTENDED tells it."""
+    return ObservedObject(
+        "function", text=body_of(rows), signature=described_signature(described_parts(rows))
+    )
 
 
 def body_of(rows: Iterable[Mapping[str, Any]]) -> str | None:

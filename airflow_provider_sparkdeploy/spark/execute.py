@@ -127,7 +127,7 @@ def enter_schema(spark: Spark, operation: Operation) -> None:
 
 def _run_once(operation: Operation, spark: Spark, target: Target, intent: Entry) -> Detail:
     name = marks.name_of(operation)
-    marks.begin(spark, target.log_schema, name, intent)
+    marks.begin(spark, target.log_schema, target.environment, name, intent)
     spark.sql(operation.sql)
     marks.succeed(spark, target.log_schema, name)
     return {}

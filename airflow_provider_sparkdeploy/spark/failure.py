@@ -19,6 +19,8 @@ _LOST = (
     "INVALID_HANDLE.OPERATION_NOT_FOUND",
 )
 _AWAY = ("UNAVAILABLE", "DEADLINE_EXCEEDED")
+# How a connection that breaks may be told of, too; of Spark's own errors these have a condition.
+_BROKEN = ("INTERNAL", "UNKNOWN", "CANCELLED", "ABORTED")
 
 _JAVA = re.compile(r"\n+(JVM stacktrace:|Driver stacktrace:|\s+at [\w.$/<>]+\(|Caused by: )[\s\S]*")
 _PLAN = re.compile(r"(; line \d+ pos \d+);?\n[\s\S]*")
@@ -37,6 +39,11 @@ class SparkFailure(Exception):
         super().__init__(message)
         self.condition = condition
         self.transient = transient
+
+
+class HalfDone(SparkFailure):
+    """Some of what belongs together was done, and the rest was refused: nobody may call that a failure
+    and forget it. Whoever goes on finishes it."""
 
 
 def translate(error: Exception, address: str) -> SparkFailure:
@@ -76,10 +83,29 @@ def _network_reason(error: BaseException | None) -> str:
     """Why the server was not reached; empty where it was."""
     while error is not None:
         code: Any = _grpc_code(error)
-        if getattr(code, "name", "") in _AWAY:
-            return _detail(error) or str(code.name).lower().replace("_", " ")
+        name = getattr(code, "name", "")
+        if name in _AWAY or (name in _BROKEN and isinstance(error, _wire_error()) and not _named(error)):
+            return _detail(error) or name.lower().replace("_", " ")
         error = error.__cause__  # the client gives up with an exception of its own
     return ""
+
+
+def _wire_error() -> type[BaseException]:
+    """What comes straight from the wire, not from Spark by way of it."""
+    import grpc
+
+    return grpc.RpcError  # type: ignore[no-any-return]
+
+
+def _named(error: BaseException) -> bool:
+    """Whether an error of the wire carries one of Spark's."""
+    return bool(_NAMED.match(_detail(error)) or _CLASS.match(_detail(error)) or _has_error_info(error))
+
+
+def _has_error_info(error: BaseException) -> bool:
+    trailing = getattr(error, "trailing_metadata", None)
+    pairs = (trailing() if callable(trailing) else None) or ()
+    return any(key == "grpc-status-details-bin" for key, _ in pairs)
 
 
 def _grpc_code(error: BaseException) -> Any:

@@ -4,6 +4,8 @@ One writer, under the lock, appends what the table does not have yet: concurrent
 built-in table lose rows that were acknowledged. Entries are numbered within their run, so one
 that is appended twice (a crash between the INSERT and the note of it) is read once. Intents
 are not part of it: what has no outcome when a run ends gets one by the next.
+
+Two environments may share a catalog, and the schema of the table in it: every row says whose it is.
 """
 
 from __future__ import annotations
@@ -49,10 +51,10 @@ def is_note(entry: Entry) -> bool:
     return entry.type == "run" and _RECORDED in entry.detail
 
 
-def is_lost(spark: Spark, schema: str) -> bool:
+def is_lost(spark: Spark, schema: str, environment: str) -> bool:
     """Whether the history has nothing: it was never written, or somebody dropped or emptied it."""
     try:
-        return not spark.sql(f"SELECT 1 FROM {quote((schema, TABLE))} LIMIT 1")
+        return not spark.sql(f"SELECT 1 FROM {_of(schema, environment)} LIMIT 1")
     except SparkFailure as failure:
         if failure.condition in _ABSENT:
             return True
@@ -65,23 +67,28 @@ def recorded(items: Iterable[Numbered]) -> list[Entry]:
     return [Entry("run", run, detail={_RECORDED: number}) for run, number in last.items()]
 
 
-def append(spark: Spark, schema: str, items: Sequence[Numbered]) -> None:
+def _of(schema: str, environment: str) -> str:
+    return f"{quote((schema, TABLE))} WHERE environment = {quote_literal(environment)}"
+
+
+def append(spark: Spark, schema: str, environment: str, items: Sequence[Numbered]) -> None:
     """Add entries, in their order, behind all others."""
     table = quote((schema, TABLE))
-    for statement in _inserts(table, items):
+    for statement in _inserts(table, environment, items):
         try:
             spark.sql(statement)
         except SparkFailure as failure:
             if failure.condition not in _ABSENT:
                 raise
             spark.sql(
-                f"CREATE TABLE {table} (batch INT, place INT, run STRING, number INT, at STRING, entry STRING) "
+                f"CREATE TABLE {table} "
+                "(batch INT, environment STRING, place INT, run STRING, number INT, at STRING, entry STRING) "
                 "USING parquet COMMENT 'What SparkDeploy did here; one row per entry of its deploy log'"
             )
             spark.sql(statement)
 
 
-def _inserts(table: str, items: Sequence[Numbered]) -> Iterator[str]:
+def _inserts(table: str, environment: str, items: Sequence[Numbered]) -> Iterator[str]:
     """Statements of a size that Spark likes. Batches count up: there is one writer."""
     rows: list[str] = []
     size = 0
@@ -93,37 +100,37 @@ def _inserts(table: str, items: Sequence[Numbered]) -> Iterator[str]:
         size += len(rows[-1])
         if size > _LARGEST or place == len(items):
             yield (
-                f"INSERT INTO {table} SELECT (SELECT coalesce(max(batch), 0) + 1 FROM {table}), * "
-                f"FROM VALUES {', '.join(rows)} AS (place, run, number, at, entry)"
+                f"INSERT INTO {table} SELECT (SELECT coalesce(max(batch), 0) + 1 FROM {table}), "
+                f"{quote_literal(environment)}, * FROM VALUES {', '.join(rows)} AS (place, run, number, at, entry)"
             )
             rows, size = [], 0
 
 
-def read(spark: Spark, schema: str) -> list[Numbered]:
+def read(spark: Spark, schema: str, environment: str) -> list[Numbered]:
     """Everything that was ever done, in order; empty where nothing was."""
-    return read_after(spark, schema, 0)[0]
+    return read_after(spark, schema, environment, 0)[0]
 
 
-def read_after(spark: Spark, schema: str, serial: int) -> tuple[list[Numbered], int]:
+def read_after(spark: Spark, schema: str, environment: str, serial: int) -> tuple[list[Numbered], int]:
     """What was done after the batch of number ``serial``, and the number of the last batch.
 
     Batches only count up, so whoever has folded all up to one needs only what came after. A
     history that ends before ``serial`` is another one, made anew: all of it is read.
     """
-    last = last_batch(spark, schema)
+    last = last_batch(spark, schema, environment)
     first = serial if serial <= last else 0
     if first == last:
         return [], last
     rows = spark.sql(
         "SELECT number, min(struct(batch, place, entry)) AS first "
-        f"FROM {quote((schema, TABLE))} GROUP BY run, number HAVING min(batch) > {first} ORDER BY first"
+        f"FROM {_of(schema, environment)} GROUP BY run, number HAVING min(batch) > {first} ORDER BY first"
     )
     return [_numbered(row["number"], row["first"]["entry"]) for row in rows], last
 
 
-def last_batch(spark: Spark, schema: str) -> int:
+def last_batch(spark: Spark, schema: str, environment: str) -> int:
     """The number of the last batch; 0 where there is no history."""
-    rows = _rows(spark, f"SELECT coalesce(max(batch), 0) AS last FROM {quote((schema, TABLE))}")
+    rows = _rows(spark, f"SELECT coalesce(max(batch), 0) AS last FROM {_of(schema, environment)}")
     return int(rows[0]["last"]) if rows else 0
 
 

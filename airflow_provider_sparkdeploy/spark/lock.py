@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from ..core.diagnostics import SparkDeployError, problem
 from ..core.names import quote
@@ -34,6 +34,8 @@ from .session import Row, Sessions, Spark, SparkFailure
 TTL = 900.0  # seconds without a sign of life after which a lock may be taken over
 _AGAIN = 5.0  # seconds until a heartbeat that did not reach Spark is tried again
 _FRESH = 2 / 3  # of ``TTL``: a lock that has as much left is joined as it is, without writing to it
+_RECENT = 0.5  # seconds since the last look at it that a statement may begin without another
+_READING = frozenset({"select", "show", "describe", "desc", "use", "explain", "set"})
 _TRIES = 50  # to take it, while others do so too
 _PREFIX = "lock_"
 _KEY = "sparkdeploy.lock"
@@ -92,6 +94,7 @@ class Lock:
         self._ttl, self._clock = ttl, clock
         self._held: Holder | None = None
         self._seen: int | None = None
+        self._looked = float("-inf")
         self._stop = threading.Event()
         self._beat: threading.Thread | None = None
 
@@ -197,8 +200,19 @@ class Lock:
             raise _lost("it was never taken")
         if self._clock() >= held.until:
             raise _lost("it expired while this run was stopped or could not reach Spark")
+        looked = time.monotonic()
         if _newest_number(spark, self._schema) != held.number:
             raise _lost(f"somebody took it over: {read_lock(spark, self._schema) or 'the lock is gone'}")
+        self._looked = looked
+
+    def look_again(self, spark: Spark) -> None:
+        """``check``, unless one of the operations of this process has done so a moment ago."""
+        if time.monotonic() - self._looked > _RECENT:
+            self.check(spark)
+
+    def watching(self, spark: Spark) -> Spark:
+        """The session, which looks for the lock before every statement that changes anything."""
+        return _Watched(self, spark)
 
     def release(self) -> None:
         """Let others have it. What cannot be released expires."""
@@ -240,6 +254,28 @@ class Lock:
         extended = replace(held, until=self._clock() + self._ttl)
         spark.sql(_set(self._schema, extended))
         return extended
+
+
+class _Watched:
+    """A session in which nothing is changed without the lock. The one who made it ends it."""
+
+    def __init__(self, lock: Lock, spark: Spark) -> None:
+        self._lock, self._spark = lock, spark
+
+    def sql(self, text: str) -> list[Row]:
+        if text.split(None, 1)[0].casefold() not in _READING:
+            self._lock.look_again(self._spark)
+        return self._spark.sql(text)
+
+    def schema(self, query: str) -> dict[str, Any]:
+        return self._spark.schema(query)
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
 
 
 def read_lock(spark: Spark, schema: str) -> Holder | None:

@@ -38,15 +38,16 @@ class Mark:
 
 
 def name_of(operation: Operation) -> str:
-    """The mark of a statement: the same in every run."""
-    return _PREFIX + hashlib.sha256(f"{operation.id}\0{operation.hash}".encode()).hexdigest()[:24]
+    """The mark of a statement: the same in every run, and another where it runs on another schema."""
+    told = "\0".join((operation.id, operation.hash, *operation.physical))
+    return _PREFIX + hashlib.sha256(told.encode()).hexdigest()[:24]
 
 
-def begin(spark: Spark, schema: str, name: str, intent: Entry) -> None:
+def begin(spark: Spark, schema: str, environment: str, name: str, intent: Entry) -> None:
     """Say that a statement is about to be sent, in place of what an earlier attempt said."""
     packed = pack(encode_entry(intent))
     parts = [packed[at : at + _LONGEST] for at in range(0, len(packed), _LONGEST)]
-    values = {"state": "intent", "parts": str(len(parts))}
+    values = {"state": "intent", "environment": environment, "parts": str(len(parts))}
     values |= {f"part.{number}": part for number, part in enumerate(parts)}
     table = quote((schema, name))
     create = f"CREATE TABLE {table} (nothing INT) USING parquet TBLPROPERTIES ({_listed(values)})"
@@ -65,20 +66,27 @@ def succeed(spark: Spark, schema: str, name: str) -> None:
 
 def read(spark: Spark, schema: str, name: str) -> Mark | None:
     """The mark of a statement; None if it was never about to be sent, or is in the history."""
+    found = _values(spark, schema, name)
+    return _mark(found) if found else None
+
+
+def _values(spark: Spark, schema: str, name: str) -> dict[str, str]:
     try:
         rows = spark.sql(f"SHOW TBLPROPERTIES {quote((schema, name))}")
     except SparkFailure as failure:
         if failure.condition in _ABSENT:
-            return None
+            return {}
         raise
-    found = {row["key"].removeprefix(_KEY): row["value"] for row in rows if row["key"].startswith(_KEY)}
-    packed = "".join(found[f"part.{number}"] for number in range(int(found["parts"])))
-    intent = decode_entry(json.loads(unpack(packed)))
-    return Mark(intent, found["state"] == "done")
+    return {row["key"].removeprefix(_KEY): row["value"] for row in rows if row["key"].startswith(_KEY)}
 
 
-def read_all(spark: Spark, schema: str) -> dict[str, Mark]:
-    """The marks of all statements whose outcome the history does not have yet."""
+def _mark(values: Mapping[str, str]) -> Mark:
+    packed = "".join(values[f"part.{number}"] for number in range(int(values["parts"])))
+    return Mark(decode_entry(json.loads(unpack(packed))), values["state"] == "done")
+
+
+def read_all(spark: Spark, schema: str, environment: str) -> dict[str, Mark]:
+    """The marks of all statements of an environment whose outcome the history does not have yet."""
     try:
         rows = spark.sql(f"SHOW TABLES IN {quote((schema,))} LIKE '{_PREFIX}*'")
     except SparkFailure as failure:
@@ -86,7 +94,8 @@ def read_all(spark: Spark, schema: str) -> dict[str, Mark]:
             return {}
         raise
     names = sorted(str(row["tableName"]) for row in rows)
-    return {name: mark for name in names if (mark := read(spark, schema, name)) is not None}
+    found = {name: _values(spark, schema, name) for name in names}
+    return {name: _mark(values) for name, values in found.items() if values.get("environment") == environment}
 
 
 def drop(spark: Spark, schema: str, names: Iterable[str]) -> None:

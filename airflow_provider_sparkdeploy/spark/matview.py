@@ -13,21 +13,23 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from ..core.diagnostics import problem
+from ..core.diagnostics import SparkDeployError, problem
 from ..core.lexer import LexError, lex
 from ..core.marker import MARKER
 from ..core.names import ObjectName, display, quote, quote_literal, quote_part
 from ..core.objects import Column
 from ..core.statement import name_at
+from .failure import HalfDone
 from .session import Row, Spark, SparkFailure
 
 SESSION_CATALOG = "spark_catalog"
 OBJECT = "sparkdeploy.object"
 PUBLISHED = "sparkdeploy.published"
+SUPERSEDED = "sparkdeploy.superseded"
 RETENTION = 3600.0
 MISSING = frozenset({"TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "NO_SUCH_NAMESPACE"})
 
@@ -196,17 +198,26 @@ def publish(
     """Let readers have the data tables of an attempt, and drop the tables that nobody needs.
 
     All tables are marked before the first swap: who finds all of the marks may go on with the
-    swaps. With the mark goes the time, from which on the table before it is old.
+    swaps. Once one is swapped, so must be the others.
     """
     now = now or datetime.now(UTC)
     for member in members:
-        entries = {MARKER: member.hash, PUBLISHED: now.isoformat()}
-        listed = ", ".join(f"{quote_literal(key)} = {quote_literal(value)}" for key, value in entries.items())
-        table = qualified(data_schema, data_table(member.physical, attempt))
-        spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({listed})")
-    done = [swap(spark, member, data_schema=data_schema, attempt=attempt) for member in members]
+        table = data_table(member.physical, attempt)
+        _mark(spark, data_schema, table, {MARKER: member.hash, PUBLISHED: now.isoformat()})
+    done: list[Published] = []
+    for member in members:
+        try:
+            done.append(swap(spark, member, data_schema=data_schema, attempt=attempt))
+        except (SparkFailure, SparkDeployError) as error:
+            if not done:
+                raise
+            raise HalfDone(
+                f"{len(done)} of {len(members)} materialized views are swapped: {error}"
+            ) from error
     for member, seen in zip(members, done, strict=True):
         keep = {seen.table, seen.previous}
+        if seen.previous is not None:
+            _mark(spark, data_schema, seen.previous, {SUPERSEDED: now.isoformat()})
         collect_tables(
             spark, member.physical, data_schema=data_schema, keep=keep, retention=retention, now=now
         )
@@ -242,24 +253,41 @@ def collect_tables(
     retention: float,
     now: datetime,
 ) -> list[str]:
-    """Drop the data tables that were superseded at least ``retention`` seconds ago.
+    """Drop the data tables that readers last saw at least ``retention`` seconds ago, and what crashes
+    have left, which none ever did. ``keep`` are the table that readers see and the one before it.
 
-    A table is superseded when a later one is published; what a crash has left, too. ``keep``
-    are the table that readers see and the one before it.
+    Where a crash came between a swap and the note of it, the table is old from now on.
     """
-    tables = data_tables(spark, physical, data_schema=data_schema)
     before = now - timedelta(seconds=retention)
     dropped: list[str] = []
-    superseded: datetime | None = None  # when the first of the later tables was published
-    for table in reversed(tables):
-        if superseded is not None and superseded <= before and table not in keep:
+    for table in data_tables(spark, physical, data_schema=data_schema):
+        if table in keep:
+            continue
+        found = properties(spark, data_schema, table) or {}
+        if PUBLISHED in found and SUPERSEDED not in found:
+            _mark(spark, data_schema, table, {SUPERSEDED: now.isoformat()})
+            continue
+        seen_until = datetime.fromisoformat(found[SUPERSEDED]) if SUPERSEDED in found else _begun_at(table)
+        if seen_until <= before:
             spark.sql(f"DROP TABLE IF EXISTS {qualified(data_schema, table)}")
             dropped.append(table)
-            continue
-        published = (properties(spark, data_schema, table) or {}).get(PUBLISHED)
-        if published:
-            superseded = datetime.fromisoformat(published)
     return dropped
+
+
+def _begun_at(table: str) -> datetime:
+    """When the attempt began that has made a data table."""
+    moment = table.rsplit("_", 2)[1]
+    return datetime.strptime(moment, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+
+
+def _mark(spark: Spark, data_schema: str, table: str, values: Mapping[str, str]) -> None:
+    """Note something in the properties of a data table; one that somebody has dropped needs no note."""
+    listed = ", ".join(f"{quote_literal(key)} = {quote_literal(value)}" for key, value in values.items())
+    try:
+        spark.sql(f"ALTER TABLE {qualified(data_schema, table)} SET TBLPROPERTIES ({listed})")
+    except SparkFailure as failure:
+        if failure.condition not in MISSING or MARKER in values:
+            raise
 
 
 def data_tables(spark: Spark, physical: tuple[str, ...], *, data_schema: str) -> list[str]:

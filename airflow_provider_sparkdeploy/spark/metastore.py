@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from ..core.catalog import ObservedKind, ObservedObject
 from ..core.names import quote_literal
+from ..core.signature import stored_signature
 from . import described
 from .asking import Asking
 from .session import Row, Spark, SparkFailure
@@ -106,5 +107,6 @@ def _function(made_of: str, parts: Sequence[tuple[int, str]]) -> ObservedObject 
         kept = json.loads("".join(text[_NUMBER:] for _, text in parts))
     except ValueError:
         return None
-    body = kept.get(f"{_SQL_FUNCTION}expression") or kept.get(f"{_SQL_FUNCTION}query")
-    return ObservedObject("function", text=body.strip()) if body else None
+    own = {key.removeprefix(_SQL_FUNCTION): value for key, value in kept.items()}
+    body = own.get("expression") or own.get("query")
+    return ObservedObject("function", text=body.strip(), signature=stored_signature(own)) if body else None

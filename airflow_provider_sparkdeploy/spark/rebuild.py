@@ -9,14 +9,16 @@ statement at most. That one is taken as begun: apply looks at it, and asks where
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from ..core.codec import encode_operation
 from ..core.deploylog import Entry, now
+from ..core.objects import TableDef
 from ..core.operations import Operation
 from ..core.planner import make_plan
 from ..core.repository import Repository
-from ..core.state import State
+from ..core.state import State, encode_definition
 from . import marks
 from .catalog import Wanted, inspect
 from .execute import is_free_form, new_attempt
@@ -31,8 +33,8 @@ _SAW = "the table carries the marker of its script"
 def rebuilt(
     sessions: Sessions, repository: Repository, target: Target, known: State, left: Iterable[Mark], run: str
 ) -> list[Entry]:
-    """The entries of what was done to tables that ``known`` does not have. ``left`` are the marks whose
-    outcome is not known either; they tell of themselves, and come after these."""
+    """The entries of what was done to tables that ``known`` does not have, or not as they are. ``left``
+    are the marks whose outcome is not known either; they tell of themselves, and come after these."""
     planned = make_plan(repository, known).plan.operations
     scripts = {
         name: list(operations)
@@ -40,7 +42,6 @@ def rebuilt(
             sorted(filter(_is_of_script, planned), key=lambda operation: operation.object),
             key=lambda operation: operation.object,
         )
-        if name not in known
     }
     wanted = {
         name: Wanted(operations[0].physical, "table", target.catalog_type(operations[0].physical), exact=True)
@@ -50,11 +51,30 @@ def rebuilt(
     told = {marks.name_of(operation): mark for mark in left if (operation := mark.operation)}
     entries: list[Entry] = []
     for name, operations in scripts.items():
-        marker = there[name].marker if name in there else None
-        for entry in _entries(operations, marker, told, run):
+        observed = there.get(name)
+        recorded = known[name].definition if name in known else None
+        if name not in known:
+            found = _entries(operations, observed.marker if observed else None, told, run)
+        elif (
+            observed is not None and recorded is not None and observed.definition.columns != recorded.columns
+        ):
+            before = replace(observed.definition, columns=recorded.columns)
+            found = _altered(operations[0], before, run)
+        else:
+            continue
+        for entry in found:
             effects = looked_up(entry.effects, sessions, target)
             entries.append(Entry(entry.type, run, entry.at, entry.operation, effects, entry.detail))
     return entries
+
+
+def _altered(operation: Operation, before: TableDef, run: str) -> Iterator[Entry]:
+    """A table that is known, and not as it is recorded: the next statement of its script may have run."""
+    if operation.action == "alter" and not is_free_form(operation):
+        detail = {"operation": encode_operation(operation), "attempt": new_attempt()}
+        yield Entry(
+            "intent", run, now(), operation.id, detail={**detail, "before": encode_definition(before)}
+        )
 
 
 def _is_of_script(operation: Operation) -> bool:

@@ -24,8 +24,8 @@ def recover(
     A statement that was begun and never reported is so in the new log, too: apply will call it
     uncertain.
     """
-    told = history.read(spark, schema)
-    left = _left(spark, schema, told)
+    told = history.read(spark, schema, environment)
+    left = _left(spark, schema, environment, told)
     known = fold((effect, item.entry.at, item.entry.run) for item in told for effect in item.entry.effects)
     more = rebuild(known, left)
     if not told and not left and not more:
@@ -41,27 +41,28 @@ def recover(
     ]
 
 
-def left_marks(spark: Spark, schema: str, run: str) -> list[Entry]:
+def left_marks(spark: Spark, schema: str, environment: str, run: str) -> list[Entry]:
     """What free-form statements left in the catalog that the history does not tell: outcomes, and
     intents without one."""
-    if not marks.read_all(spark, schema):
+    if not marks.read_all(spark, schema, environment):
         return []
-    left = _left(spark, schema, history.read(spark, schema))
+    left = _left(spark, schema, environment, history.read(spark, schema, environment))
     return [entry for mark in left for entry in _entries(mark, run)]
 
 
-def _left(spark: Spark, schema: str, told: list[Numbered]) -> list[Mark]:
+def _left(spark: Spark, schema: str, environment: str, told: list[Numbered]) -> list[Mark]:
     """The marks that the history does not tell of, in the order in which they were made."""
-    left = [mark for mark in marks.read_all(spark, schema).values() if not _is_told(mark, told)]
+    left = [mark for mark in marks.read_all(spark, schema, environment).values() if not _is_told(mark, told)]
     return sorted(left, key=lambda mark: (mark.intent.at, mark.intent.operation, mark.operation.statement))
 
 
 def _is_told(mark: Mark, told: list[Numbered]) -> bool:
-    """Whether the history has the outcome of the very attempt that a mark is of."""
+    """Whether the history has the outcome of the very attempt that a mark is of: none was there before."""
     intent = mark.intent
     return any(
         item.entry.operation == intent.operation
         and intent.run in (item.entry.run, item.entry.detail.get("resumes"))
+        and item.entry.at >= intent.at
         for item in told
     )
 

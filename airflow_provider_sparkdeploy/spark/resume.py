@@ -136,7 +136,7 @@ def _judge_create(
     filled = query_at(found, head) is not None
     kind = _kind(operation, head)
     if "replace" in head.words:
-        return Judgement("run", _AGAIN)
+        return _judge_replaced_table(operation, observed, kind, filled)
     if kind in ("view", "function"):
         same = _shows(operation, kind, observed)
     elif observed.marker is not None:
@@ -153,6 +153,23 @@ def _judge_create(
     if "exists" in head.words:
         return Judgement("run", "the statement does nothing where the object exists")
     return Judgement("uncertain", "an object of that name is there, and it is not what this operation makes")
+
+
+def _judge_replaced_table(
+    operation: Operation, observed: ObservedObject, kind: Kind, filled: bool
+) -> Judgement:
+    """CREATE OR REPLACE, of an author's. One that reads what it replaces must not run twice."""
+    if kind == "table" and observed.marker == operation.hash:
+        return Judgement("done", "the table carries its marker")
+    if filled and kind == "table" and observed.marker is None:
+        return Judgement("uncertain", "nothing shows whether the table was replaced")
+    return Judgement("run", _AGAIN)
+
+
+def left_in_doubt(operation: Operation) -> tuple[Effect, ...]:
+    """What is no longer known of an operation that was begun and did not end, as somebody says."""
+    replaced = operation.action == "replace" and _head(operation).verb != "alter"
+    return doubts(operation) if operation.action == "load" or replaced else ()
 
 
 def _shows(operation: Operation, kind: Kind, observed: ObservedObject) -> bool:
@@ -180,7 +197,7 @@ def _judge_alter(
     old, now = decode_definition(intent["before"]), observed.definition
     if old == now:
         return Judgement("run", "the table is as it was before")
-    words = {word.strip("`").casefold() for word in lex(operation.sql).texts}
+    words = {word.strip("`'\"").casefold() for word in lex(operation.sql).texts}
     foreign = sorted(_touched(old, now) - words)
     if foreign:
         return Judgement(

@@ -11,8 +11,9 @@ from ..core.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The side schemas of an environment, and how its materialized views are kept."""
+    """An environment, its side schemas, and how its materialized views are kept."""
 
+    environment: str = "default"
     log_schema: str = "sparkdeploy"
     data_schema: str = "sparkdeploy_data"
     native_views: bool = False
@@ -30,6 +31,7 @@ class Target:
 
 def target_of(settings: Settings) -> Target:
     return Target(
+        environment=settings.environment,
         log_schema=settings.log_schema,
         data_schema=settings.data_schema,
         native_views=settings.materialized_views == "native",

@@ -7,8 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from ..core.diagnostics import Diagnostic
 from ..core.names import ObjectName, quote
 from ..core.objects import ObjectDef
-from ..core.state import DeployedObject, State
+from ..core.operations import Operation
+from ..core.state import DeployedObject, PutObject, State, subject
+from ..core.statement import view_text
 from .asking import Asking, by_halves, chunks
+from .matview import enter
 from .session import Sessions, Spark, SparkFailure
 
 _READ = ("view", "materialized_view")
@@ -32,6 +35,16 @@ def dependents_of(changed: Iterable[ObjectName], deployed: State) -> set[ObjectN
     return found
 
 
+def touched(operation: Operation) -> set[ObjectName]:
+    """The objects that an operation may have changed: its own, those that a script is known to alter, and
+    of a migration all that it names."""
+    found = {operation.object, *map(subject, operation.effects)}
+    if operation.kind == "migration":
+        records = (effect.record for effect in operation.effects if isinstance(effect, PutObject))
+        found.update(name for record in records for name in record.dependencies)
+    return found
+
+
 def broken_views(
     sessions: Sessions,
     deployed: State,
@@ -50,8 +63,9 @@ def broken_views(
     ]  # fmt: skip
     with Asking(sessions, _THREADS) as asking:
         answers = [asking.ask(_analyse, some) for some in chunks(records, _AT_ONCE)]
-        broken = [found for answer in answers for found in answer.result()]
-    return [_told(record, why, files.get(record.name)) for record, why in broken]
+        answers += [asking.ask(_analyse_query, item) for item in records if item.kind == "materialized_view"]
+        broken = {record.name: (record, why) for answer in answers for record, why in answer.result()}
+    return [_told(*broken[name], files.get(name)) for name in sorted(broken)]
 
 
 def _analyse(spark: Spark, records: Sequence[DeployedObject]) -> list[tuple[DeployedObject, str]]:
@@ -68,10 +82,24 @@ def _analyse(spark: Spark, records: Sequence[DeployedObject]) -> list[tuple[Depl
     return [(record, why) for record, why in alone if why]
 
 
+def _analyse_query(spark: Spark, record: DeployedObject) -> list[tuple[DeployedObject, str]]:
+    """Readers of a materialized view see the rows of its last refresh. The next one runs its query."""
+    parts = view_text(record.text) if record.text else None
+    if parts is None:
+        return []
+    enter(spark, record.physical)
+    why = _refused(spark, parts.query)
+    return [(record, why)] if why else []
+
+
 def _refusal(spark: Spark, record: DeployedObject) -> str:
     """Why a view cannot be read; empty where it can."""
+    return _refused(spark, f"SELECT * FROM {quote(record.physical)}")
+
+
+def _refused(spark: Spark, query: str) -> str:
     try:
-        spark.schema(f"SELECT * FROM {quote(record.physical)}")
+        spark.schema(query)
     except SparkFailure as failure:
         if failure.transient:
             raise
@@ -81,8 +109,9 @@ def _refusal(spark: Spark, record: DeployedObject) -> str:
 
 def _told(record: DeployedObject, why: str, file: ObjectDef | None) -> Diagnostic:
     path, line = (file.path, file.line) if file else ("", 0)
+    done = "computed" if record.kind == "materialized_view" else "read"
     return Diagnostic(
-        path, line, "SD830", f"{record.kind} {record.name} can no longer be read: {why}",
+        path, line, "SD830", f"{record.kind} {record.name} can no longer be {done}: {why}",
         "Something that it reads has changed under it. Correct its query, or the change, and apply again.",
         object=str(record.name),
     )  # fmt: skip

@@ -176,7 +176,8 @@ class Deployed:
         """What is still to be done, from the history and the catalog alone: nothing that Airflow keeps."""
         repository = open_repository(self.folder)
         with self.sessions.open() as spark:
-            told = [item.entry for item in history.read(spark, repository.settings.log_schema)]
+            found = history.read(spark, repository.settings.log_schema, repository.settings.environment)
+        told = [item.entry for item in found]
         state = fold((effect, entry.at, entry.run) for entry in told for effect in entry.effects)
         plan = make_plan(repository, state, catalog=observe(self.sessions, repository, state)).plan
         assert not plan.errors, plan.errors

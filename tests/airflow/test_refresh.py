@@ -123,7 +123,7 @@ def test_what_is_due_is_refreshed_in_order_and_nothing_else(deployed: Deployed) 
         ]
     with deployed.sessions.open() as spark:
         holder = read_lock(spark, f"log_{deployed.name}")
-        entries = [item.entry for item in history.read(spark, f"log_{deployed.name}")]
+        entries = [item.entry for item in history.read(spark, f"log_{deployed.name}", "default")]
     assert {entry.detail.get("kind") for entry in entries if entry.run.startswith("refresh_")} == {
         "refresh",
         None,

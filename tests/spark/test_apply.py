@@ -6,15 +6,18 @@ import itertools
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from world import World, world
 
 from airflow_provider_sparkdeploy.core.diagnostics import SparkDeployError
-from airflow_provider_sparkdeploy.spark.session import ConnectSessions
+from airflow_provider_sparkdeploy.spark import matview
+from airflow_provider_sparkdeploy.spark.session import ConnectSessions, SparkFailure
 
 ORDERS = """\
 -- //// CHANGE name=init
@@ -231,6 +234,96 @@ def test_a_view_that_a_change_breaks_is_reported_by_name(shop: World) -> None:
         ("SD830", "mart.two", "mart/view/two.sql")
     ]
     assert shop.pending() == ["setup.mart.two"]  # it was not selected, and is remembered
+
+
+def test_what_a_migration_breaks_is_reported_by_name(shop: World) -> None:
+    shop.write(
+        {
+            "shop/table/orders.sql": ORDERS,
+            "shop/view/amounts.sql": "CREATE VIEW ${shop}.amounts AS SELECT amount FROM ${shop}.orders;\n",
+        }
+    ).deploy()
+    anew = "ALTER TABLE ${shop}.orders RENAME TO ${shop}.orders_before;\nCREATE TABLE ${shop}.orders (id BIGINT) USING parquet;\n"
+    shop.write({"shop/migration/anew.sql": f"-- //// CHANGE name=one\n{anew}"})
+    [problem] = shop.apply().problems
+    assert problem.code == "SD830"
+    assert "amounts" in problem.message
+
+
+def test_a_materialized_view_that_can_no_longer_be_computed_is_reported(shop: World) -> None:
+    """Readers see the rows of the last refresh; the next one would fail."""
+    shop.write(
+        {
+            "shop/table/orders.sql": ORDERS,
+            "shop/view/large.sql": "-- //// METADATA replacement=true\nCREATE VIEW ${shop}.large AS SELECT id, amount FROM ${shop}.orders;\n",
+        }
+    )
+    shop.write(
+        {
+            "mart/materialized_view/daily.sql": "CREATE MATERIALIZED VIEW ${mart}.daily AS SELECT sum(amount) AS total FROM ${shop}.large;\n"
+        }
+    ).deploy()
+    shop.write(
+        {
+            "shop/view/large.sql": "-- //// METADATA replacement=true\nCREATE VIEW ${shop}.large AS SELECT id FROM ${shop}.orders;\n"
+        }
+    )
+    [problem] = shop.apply().problems
+    assert "mart.daily can no longer be computed" in problem.message
+
+
+def test_a_lock_that_is_lost_in_the_middle_of_an_operation_stops_it(shop: World) -> None:
+    """Its rows are written when somebody takes the lock: readers do not get them."""
+    shop.write(
+        {
+            "shop/table/orders.sql": ORDERS,
+            "shop/materialized_view/daily.sql": "CREATE MATERIALIZED VIEW ${shop}.daily AS SELECT count(*) AS n FROM ${shop}.orders;\n",
+        }
+    ).deploy()
+    nap = "SELECT count(*) AS n FROM ${shop}.orders WHERE java_method('java.lang.Thread', 'sleep', 4000L) IS NOT NULL"
+    shop.write({"shop/materialized_view/daily.sql": f"CREATE MATERIALIZED VIEW ${{shop}}.daily AS {nap};\n"})
+    shop.sql("INSERT INTO {shop}.orders VALUES (3, 30)")
+    taken = threading.Timer(3.0, lambda: shop.cli("unlock", "--yes"))
+    taken.start()
+    outcome = shop.apply()
+    taken.join()
+    assert [message for _, message in outcome.report.failed if "SD802" in message]
+    assert shop.rows("SELECT * FROM {shop}.daily") == [(2,)]
+    shop.deploy()
+    assert shop.rows("SELECT * FROM {shop}.daily") == [(3,)]
+
+
+def test_a_component_that_is_published_by_half_is_finished_by_the_next_apply(
+    shop: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.write(CYCLE).deploy()
+    shop.write({"shop/data/edges.csv": EDGES + "3,4\n"})
+    swap, calls = matview.swap, itertools.count()
+
+    def refused(*arguments: Any, **options: Any) -> matview.Published:
+        if next(calls) == 1:
+            raise SparkFailure("the metastore says no")
+        return swap(*arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(matview, "swap", refused)
+        assert not shop.apply().succeeded
+    shop.deploy()
+    assert shop.rows("SELECT count(*) FROM {shop}.reach") == [(6,)]
+    assert shop.rows("SELECT count(*) FROM {shop}.hops") == [(6,)]
+    assert shop.pending() == []
+
+
+def test_what_one_environment_recovers_is_not_of_another(shop: World) -> None:
+    one, two = f"one: {{schemas: {{shop: {shop.schema}}}}}", f"two: {{schemas: {{shop: {shop.schema}_two}}}}"
+    shop.configure(f"environments:\n  {one}\n  {two}\ndefault_environment: one\n")
+    shop.write({"shop/table/regions.sql": REGIONS})
+    for name in ("one", "two"):
+        shop.cli("apply", "--env", name)
+    (shop.folder / ".sparkdeploy" / "one.jsonl").unlink()
+    assert "Recovered 1 object of 1 run" in shop.cli("recover", "--env", "one")
+    assert "Nothing to do" in shop.cli("apply", "--env", "one")
+    shop.sql("DROP SCHEMA {shop}_two CASCADE")
 
 
 def test_a_view_that_is_not_deployed_yet_is_not_broken(shop: World) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -51,9 +52,9 @@ def test_a_run_that_goes_on_after_it_was_recorded_is_recorded_further() -> None:
 
 
 def test_nothing_is_read_where_nothing_was_written(spark: Spark, schema: str) -> None:
-    assert history.read(spark, schema) == []
-    assert history.read(spark, f"{schema}_nowhere") == []
-    assert marks.read_all(spark, f"{schema}_nowhere") == {}
+    assert history.read(spark, schema, "dev") == []
+    assert history.read(spark, f"{schema}_nowhere", "dev") == []
+    assert marks.read_all(spark, f"{schema}_nowhere", "dev") == {}
 
 
 def test_entries_come_back_as_they_were_in_their_order(spark: Spark, schema: str) -> None:
@@ -63,26 +64,28 @@ def test_entries_come_back_as_they_were_in_their_order(spark: Spark, schema: str
         Numbered(1, entry("a", "2")),
         Numbered(2, entry("z", "3")),
     ]
-    history.append(spark, schema, first)
-    history.append(spark, schema, [Numbered(3, entry("z", "4")), Numbered(2, entry("a", "5"))])
-    found = history.read(spark, schema)
+    history.append(spark, schema, "dev", first)
+    history.append(spark, schema, "dev", [Numbered(3, entry("z", "4")), Numbered(2, entry("a", "5"))])
+    found = history.read(spark, schema, "dev")
     assert operations(found) == ["1", "2", "3", "4", "5"]
     assert found[:3] == first
 
 
 def test_what_was_appended_twice_is_read_once(spark: Spark, schema: str) -> None:
     items = [Numbered(1, entry("a", "1")), Numbered(2, entry("a", "2"))]
-    history.append(spark, schema, items)
-    history.append(spark, schema, [*items, Numbered(3, entry("a", "3"))])
-    assert operations(history.read(spark, schema)) == ["1", "2", "3"]
+    history.append(spark, schema, "dev", items)
+    history.append(spark, schema, "dev", [*items, Numbered(3, entry("a", "3"))])
+    assert operations(history.read(spark, schema, "dev")) == ["1", "2", "3"]
 
 
 def test_a_large_batch_is_written_in_pieces(
     spark: Spark, schema: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(history, "_LARGEST", 200)
-    history.append(spark, schema, [Numbered(number, entry("a", str(number))) for number in range(1, 8)])
-    assert operations(history.read(spark, schema)) == list("1234567")
+    history.append(
+        spark, schema, "dev", [Numbered(number, entry("a", str(number))) for number in range(1, 8)]
+    )
+    assert operations(history.read(spark, schema, "dev")) == list("1234567")
 
 
 # Marks
@@ -96,23 +99,38 @@ def test_a_mark_keeps_the_intent_until_it_is_dropped(spark: Spark, schema: str) 
     name = marks.name_of(statement())
     assert marks.read(spark, schema, name) is None
     intent = entry("run", "setup.s.t.init.1", "intent", attempt="1", text="x'\\" * 4000)
-    marks.begin(spark, schema, name, intent)
+    marks.begin(spark, schema, "dev", name, intent)
     assert marks.read(spark, schema, name) == marks.Mark(intent, done=False)
     marks.succeed(spark, schema, name)
-    assert marks.read_all(spark, schema) == {name: marks.Mark(intent, done=True)}
+    assert marks.read_all(spark, schema, "dev") == {name: marks.Mark(intent, done=True)}
     marks.drop(spark, schema, [name])
-    assert marks.read_all(spark, schema) == {}
+    assert marks.read_all(spark, schema, "dev") == {}
 
 
 def test_a_new_attempt_takes_the_place_of_the_old_mark(spark: Spark, schema: str) -> None:
     name = marks.name_of(statement())
-    marks.begin(spark, schema, name, entry("run", "op", "intent", attempt="1"))
+    marks.begin(spark, schema, "dev", name, entry("run", "op", "intent", attempt="1"))
     marks.succeed(spark, schema, name)
     again = entry("run", "op", "intent", attempt="2")
-    marks.begin(spark, schema, name, again)
+    marks.begin(spark, schema, "dev", name, again)
     assert marks.read(spark, schema, name) == marks.Mark(again, done=False)
 
 
 def test_statements_of_another_text_have_another_mark() -> None:
     assert marks.name_of(statement()) == marks.name_of(statement())
     assert marks.name_of(statement()) != marks.name_of(statement("INSERT INTO t VALUES (2)"))
+
+
+def test_environments_that_share_a_catalog_do_not_see_each_other(spark: Spark, schema: str) -> None:
+    history.append(spark, schema, "dev", [Numbered(1, entry("a", "1"))])
+    history.append(spark, schema, "prod", [Numbered(1, entry("b", "2"))])
+    assert operations(history.read(spark, schema, "dev")) == ["1"]
+    assert operations(history.read(spark, schema, "prod")) == ["2"]
+    assert history.is_lost(spark, schema, "stage")
+    assert history.read_after(spark, schema, "dev", history.last_batch(spark, schema, "dev")) == ([], 1)
+    name = marks.name_of(statement())
+    marks.begin(spark, schema, "prod", name, entry("run", "op", "intent", attempt="1"))
+    assert marks.read_all(spark, schema, "dev") == {}
+    assert list(marks.read_all(spark, schema, "prod")) == [name]
+    elsewhere = replace(statement(), physical=("other", "t"))
+    assert marks.name_of(elsewhere) != name

@@ -255,12 +255,44 @@ def test_the_time_that_a_refresh_takes_is_not_retention(spark: Spark, schema: st
 def test_what_a_crash_has_left_is_collected(spark: Spark, schema: str, data: str) -> None:
     orphan = attempt(START)
     matview.create_table(spark, view(schema), data_schema=data, attempt=orphan)
-    for number in (1, 2, 3):
-        now = START + number * 2 * HOUR
+    for minutes in (30, 90):
+        now = START + timedelta(minutes=minutes)
         refresh(spark, view(schema), data_schema=data, attempt=attempt(now), now=now)
         found = data_tables(spark, (schema, "v"), data_schema=data)
-        assert (data_table((schema, "v"), orphan) in found) == (number == 1)
+        assert (data_table((schema, "v"), orphan) in found) == (minutes == 30)
     assert len(found) == 2
+
+
+def test_an_attempt_that_was_marked_and_never_swapped_makes_no_table_older(
+    spark: Spark, schema: str, data: str
+) -> None:
+    """Readers saw the first table until the fifth hour: it stays for one more."""
+    first = refresh(spark, view(schema), data_schema=data, attempt=attempt(START), now=START).table
+    lost, at = attempt(START + HOUR), START + HOUR
+    matview.create_table(spark, view(schema), data_schema=data, attempt=lost)
+    matview._mark(
+        spark, data, data_table((schema, "v"), lost), {matview.MARKER: "x", matview.PUBLISHED: at.isoformat()}
+    )
+    for minutes in (0, 5):
+        now = START + 5 * HOUR + timedelta(minutes=minutes)
+        refresh(spark, view(schema), data_schema=data, attempt=attempt(now), now=now)
+    assert first in data_tables(spark, (schema, "v"), data_schema=data)
+    now = START + 8 * HOUR
+    refresh(spark, view(schema), data_schema=data, attempt=attempt(now), now=now)
+    assert len(data_tables(spark, (schema, "v"), data_schema=data)) == 2
+
+
+def test_an_attempt_that_died_after_the_swap_keeps_the_table_before_it(
+    spark: Spark, schema: str, data: str
+) -> None:
+    first = refresh(spark, view(schema), data_schema=data, attempt=attempt(), retention=0).table
+    name = attempt(START + HOUR)
+    matview.create_table(spark, view(schema), data_schema=data, attempt=name)
+    mark = {matview.MARKER: "hash 1", matview.PUBLISHED: (START + HOUR).isoformat()}
+    matview._mark(spark, data, data_table((schema, "v"), name), mark)
+    matview.swap(spark, view(schema), data_schema=data, attempt=name)
+    refresh(spark, view(schema), data_schema=data, attempt=name, retention=0, now=START + 2 * HOUR)
+    assert first in data_tables(spark, (schema, "v"), data_schema=data)
 
 
 def test_a_drop_leaves_nothing(spark: Spark, schema: str, data: str) -> None:

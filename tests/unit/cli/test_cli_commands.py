@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Self
 
 import pytest
 from cli_calls import CYCLE, FILES, ORDERS, Shop, call
 
-from airflow_provider_sparkdeploy.core.deploylog import Entry, FileLog
+from airflow_provider_sparkdeploy.core.deploylog import Entry, FileLog, encode_entry
 from airflow_provider_sparkdeploy.core.names import ObjectName
 
 
@@ -164,3 +166,61 @@ def test_history_without_a_log(shop: Shop) -> None:
 def test_history_reads_no_object(shop: Shop) -> None:
     shop.edit("s/view/bad.sql", FILES["s/view/open.sql"] + "${undefined}")
     assert call("history", "-r", str(shop.root)).exit_code == 0
+
+
+@dataclass
+class HistoryTable:
+    """A Spark that knows nothing but the entries of a history table."""
+
+    entries: list[Entry]
+    asked: list[str] = field(default_factory=list)
+
+    def open(self, key: str = "") -> Self:
+        return self
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def sql(self, text: str) -> list[dict[str, Any]]:
+        self.asked.append(text)
+        if "max(batch)" in text:
+            return [{"last": 1 if self.entries else 0}]
+        texts = [encode_entry(entry).decode() for entry in self.entries]
+        return [{"number": number, "first": {"entry": entry}} for number, entry in enumerate(texts, 1)]
+
+
+@pytest.mark.parametrize("option", [("--spark", "sc://somewhere"), ("--warehouse", "w")])
+def test_history_of_the_table_of_the_environment(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, option: tuple[str, str]
+) -> None:
+    table = HistoryTable([
+        Entry("run", "airflow-1", "2026-01-01", detail={"event": "started", "kind": "deploy", "environment": "prod"}),
+        Entry("done", "airflow-1", operation="a"),
+        Entry("run", "airflow-1", detail={"event": "succeeded"}),
+    ])  # fmt: skip
+    monkeypatch.setattr("airflow_provider_sparkdeploy.cli.history.connect", lambda *_: table)
+    there = ("history", "-r", str(shop.root), "--env", "prod", "--set", "log_schema=log", *option)
+    result = call(*there)
+    assert (result.exit_code, result.stdout.splitlines()) == (
+        0, ["2026-01-01  airflow-1  deploy    succeeded   0 objects, 1 operations done, 0 failed in prod"],
+    )  # fmt: skip
+    assert "`log`.`deploy_log`" in table.asked[0]
+    assert "'prod'" in table.asked[0]
+    assert json.loads(call(*there, "--format", "json").stdout)["runs"][0]["run"] == "airflow-1"
+    table.entries.clear()
+    assert call(*there).stdout == "The history table is empty: nothing was deployed yet.\n"
+
+
+def test_history_of_a_file_and_a_table_at_once_is_refused(deployed: Shop) -> None:
+    result = deployed.call("history", "--spark", "sc://somewhere")
+    assert result.exit_code == 2
+    assert "Pass one of them" in result.stderr
+
+
+def test_history_is_that_of_the_file_wherever_spark_is(
+    deployed: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARKDEPLOY_SPARK", "sc://nowhere.invalid:1")
+    assert "4 objects in dev" in deployed.call("history").stdout

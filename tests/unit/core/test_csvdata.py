@@ -128,10 +128,52 @@ def test_the_table_is_made_from_quoted_names() -> None:
 
 @pytest.mark.parametrize(
     ("type", "one", "other"),
-    [("", "1", "+1"), (":int", "1", "01"), (":decimal(9,2)", "1.0", "1.00"), ("", "TRUE", "true")],
+    [
+        ("", "1", "+1"),
+        (":int", "1", "01"),
+        (":decimal(9,2)", "1.0", "1.00"),
+        ("", "TRUE", "true"),
+        (":boolean", "true", "t"),
+        (":boolean", "1", "Yes"),
+        (":boolean", "y", " TRUE "),
+        (":boolean", "f", "no"),
+        (":boolean", "0", "n"),
+        (":date", "2026-01-01", "2026-1-1"),
+        (":date", "2026-01-01", "2026"),
+        (":date", "2026-01-01", "2026-01-01T10:00:00"),
+        ("", "2026-01-01T00:00:00", "2026-01-01 00:00:00"),
+        (":timestamp", "2026-01-01", "2026-1-1 0:0:0"),
+        (":timestamp", "2026-01-01 00:00:00.5", "2026-01-01 00:00:00.5000009"),
+        (":timestamp", "2026-01-01 00:00:00Z", "2026-01-01T01:00:00+01:00"),
+        (":timestamp", "2026-01-01 00:00:00 UTC", "2025-12-31 23:30:00GMT-0:30"),
+        (":timestamp_ntz", "2026-01-01 00:00:00", "2026-01-01T00:00:00Z"),
+        (":char(5)", "a", "a  "),
+    ],
 )
 def test_a_key_is_compared_by_what_it_means(type: str, one: str, other: str) -> None:
     assert wrong(f'"k{type}",v\n{one},x\n{other},y\n') == [("SD143", 3)]
+
+
+@pytest.mark.parametrize(
+    ("type", "one", "other"),
+    [
+        (":boolean", "true", "false"),
+        (":boolean", "maybe", "perhaps"),
+        (":date", "2026-01-01", "2026-01-02"),
+        (":date", "2026-13-01", "2026-13-1"),  # no dates at all: Spark says so
+        (":timestamp", "2026-01-01 00:00:00.1", "2026-01-01 00:00:00.01"),
+        (":timestamp", "2026-01-01 00:00:00", "2026-01-01 00:00:00Z"),  # the session decides
+        (":timestamp", "2026-01-01 00:00:00Z", "2026-01-01 00:00:00+01:00"),
+        (":timestamp", "2026-01-01 00:00:00 Europe/Paris", "2026-01-01 00:00:00 Europe/Berlin"),
+        (":char(5)", "a", " a"),
+        (":varchar(5)", "a", "a "),
+        (":string", "2026-01-01", "2026-1-1"),
+        (":string", "true", "t"),
+    ],
+)
+def test_keys_that_mean_different_things_are_two(type: str, one: str, other: str) -> None:
+    found = read(f'"k{type}",v\n{one},x\n{other},y\n')
+    assert found.rows == ((one, "x"), (other, "y")), "what is loaded is the text"
 
 
 def test_a_key_of_text_is_compared_as_text() -> None:

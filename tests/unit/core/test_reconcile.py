@@ -14,6 +14,7 @@ from airflow_provider_sparkdeploy.core.objects import Column, TableDef
 from airflow_provider_sparkdeploy.core.planner import Planned
 from airflow_provider_sparkdeploy.core.reconcile import MISSING, find_drift, reconcile
 from airflow_provider_sparkdeploy.core.repository import Repository
+from airflow_provider_sparkdeploy.core.signature import Signature
 from airflow_provider_sparkdeploy.core.state import DeployedIndex, DeployedObject
 
 POLICIES = ("heal", "adopt", "warn", "fail")
@@ -523,7 +524,12 @@ def test_a_script_that_became_a_declaration_is_compared_with_the_catalog() -> No
 
 def test_a_catalog_comes_back_from_json() -> None:
     seen = Catalog(
-        observed(repository()) | {name("s.x"): ObservedObject("table", indexes=("i",), readable=False)}
+        observed(repository())
+        | {
+            name("s.x"): ObservedObject("table", indexes=("i",), readable=False),
+            name("s.g"): ObservedObject("function", signature=Signature(columns(("x", "int")), "int")),
+            name("s.h"): ObservedObject("function", signature=Signature(())),
+        }
     )
     assert decode_catalog(json.loads(json.dumps(encode_catalog(seen)))) == seen
 
@@ -655,3 +661,97 @@ def test_what_differs_is_known_whatever_becomes_of_it(policy: str) -> None:
         del expected[name("s.a")]
     assert plan(found, state, catalog=edited).drift == expected
     assert plan(found, state).drift == {}
+
+
+# --- columns of a view, signature of a function ------------------------------------------
+
+
+VIEW = "CREATE VIEW s.v (a, `B b` COMMENT 'x, y') COMMENT 'c' AS SELECT 1, 2"
+FUNCTION = "CREATE FUNCTION s.f(x INT COMMENT 'of x', y DECIMAL(12, 2) DEFAULT 1) RETURNS BIGINT RETURN x + 1"
+NAMED = {"s/view/v.sql": VIEW, "s/function/f.sql": FUNCTION}
+
+
+def view(*names: str) -> ObservedObject:
+    """As the inspector tells it: the names of the query's columns are not the view's own."""
+    return ObservedObject("view", TableDef(tuple(Column(item, "") for item in names)), "SELECT 1, 2")
+
+
+def function(*parameters: tuple[str, str], returns: str | None = "bigint") -> ObservedObject:
+    return ObservedObject("function", text="x + 1", signature=Signature(columns(*parameters), returns))
+
+
+AS_DEPLOYED = {name("s.v"): view("A", "b B"), name("s.f"): function(("X", "int"), ("y", "decimal(12,2)"))}
+NOW_NAMED = [
+    ("v", view("b b", "a"), "its columns were changed"),
+    ("v", view("a", "c"), "its columns were changed"),
+    ("f", function(("x", "bigint"), ("y", "decimal(12,2)")), "its parameters were changed"),
+    ("f", function(("x", "int"), ("y", "decimal(12,3)")), "its parameters were changed"),
+    ("f", function(("x", "int"), ("z", "decimal(12,2)")), "its parameters were changed"),
+    ("f", function(("x", "int")), "its parameters were changed"),
+    ("f", function(("x", "int"), ("y", "decimal(12,2)"), returns="int"), "its return type was changed"),
+]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(
+    "seen",
+    [
+        {},
+        {"v": view()},  # as the query calls them, or not told
+        {"v": view("a", "b", "c")},  # misread: the query has two
+        {"f": ObservedObject("function", text="x + 1")},
+        {"f": replace(AS_DEPLOYED[name("s.f")], signature=Signature(None, "bigint"))},
+        {"f": function(("x", "int"), ("y", "decimal(12,2)"), returns=None)},
+    ],
+)
+def test_what_is_as_declared_or_not_told_is_no_drift(policy: str, seen: dict[str, ObservedObject]) -> None:
+    found = healthy(NAMED, f"{QUIET}on_drift: {policy}\n")
+    catalog = Catalog(AS_DEPLOYED | {name(f"s.{key}"): item for key, item in seen.items()})
+    planned = plan(found, everything(found), catalog=catalog)
+    assert (ids(planned), planned.plan.notes, planned.plan.diagnostics) == ([], (), ())
+    assert ids(plan(found, {}, catalog=catalog)) == [], "nor where the log does not know it"
+
+
+@pytest.mark.parametrize(("object", "seen", "why"), NOW_NAMED)
+def test_other_columns_or_another_signature_are_drift(object: str, seen: ObservedObject, why: str) -> None:
+    found = healthy(NAMED, QUIET)
+    state = everything(found)
+    catalog = Catalog(AS_DEPLOYED | {name(f"s.{object}"): seen})
+    assert find_drift(found, state, catalog) == {name(f"s.{object}"): why}
+    planned = plan(found, state, catalog=catalog)
+    (step,) = planned.plan.operations
+    assert (step.action, step.reasons[0]) == ("replace", ("drift", why))
+    assert step.sql == NAMED[f"s/{step.kind}/{object}.sql"].replace("CREATE ", "CREATE OR REPLACE ")
+    assert ids(plan(found, run(planned.plan, state), catalog=Catalog(AS_DEPLOYED))) == []
+    del state[name(f"s.{object}")]
+    assert ids(plan(found, state, catalog=catalog)) == [step.id], "what is adopted is replaced, too"
+
+
+@pytest.mark.parametrize(("object", "seen", "why"), NOW_NAMED)
+def test_other_columns_or_another_signature_are_adopted_once(
+    object: str, seen: ObservedObject, why: str
+) -> None:
+    found = healthy(NAMED, f"{QUIET}on_drift: adopt\n")
+    state = everything(found)
+    catalog = Catalog(AS_DEPLOYED | {name(f"s.{object}"): seen})
+    planned = plan(found, state, catalog=catalog)
+    assert (ids(planned), len(planned.plan.notes)) == ([], 1)
+    again = plan(found, run(planned.plan, state), catalog=catalog)
+    assert (ids(again), again.plan.notes) == ([], ())
+
+
+@pytest.mark.parametrize(
+    ("declared", "seen"),
+    [
+        ("x VARCHAR(3)", ("x", "string")),
+        ("x STRING", ("x", "string collate UTF8_LCASE")),
+        ("x TIMESTAMP", ("x", "timestamp_ntz")),
+        ("x NUMERIC", ("x", "decimal(10,0)")),
+        ("`x` ARRAY<STRUCT<A: INTEGER>> NOT NULL", ("X", "array<struct<a:int>>")),
+        ("x INTERVAL DAY TO SECOND DEFAULT make_dt_interval(1, 2)", ("x", "interval day to second")),
+    ],
+)
+def test_a_type_that_spark_may_tell_in_another_way_is_no_drift(declared: str, seen: tuple[str, str]) -> None:
+    found = healthy({"s/function/f.sql": f"CREATE FUNCTION s.f({declared}) RETURN 1"}, QUIET)
+    there = ObservedObject("function", text="1", signature=Signature(columns(seen), "int"))
+    assert ids(plan(found, everything(found), catalog=Catalog({name("s.f"): there}))) == []

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_sparkdeploy.core.objects import Column, TableDef
+from airflow_provider_sparkdeploy.core.signature import Signature, stored_signature
 from airflow_provider_sparkdeploy.spark.described import (
     Described,
     body_of,
@@ -15,6 +16,7 @@ from airflow_provider_sparkdeploy.spark.described import (
     from_extended,
     from_json,
     from_rows,
+    function_of,
     properties_of_text,
 )
 
@@ -227,3 +229,72 @@ def test_the_body_of_a_function() -> None:
     ]
     assert body_of(rows) == "x\n + 1"
     assert body_of([{"function_desc": "Class: com.example.F"}]) is None
+
+
+def described(inputs: list[str], returns: list[str], kind: str = "SCALAR") -> Signature:
+    """The rows of DESCRIBE FUNCTION EXTENDED, read."""
+    texts = ["Function:      spark_catalog.s.f", f"Type:          {kind}"]
+    for label, lines in (("Input:", inputs), ("Returns:", returns)):
+        texts += [f"{label if number == 0 else '':<15}{line}" for number, line in enumerate(lines)]
+    texts += ["Comment:       c\nInput:         no INT", "Deterministic: true", "Body:          x + 1"]
+    found = function_of([{"function_desc": text} for text in texts])
+    assert (found.kind, found.text) == ("function", "x + 1")
+    return found.signature
+
+
+@pytest.mark.parametrize(
+    ("inputs", "stored", "parameters"),
+    [
+        (["()"], {}, ()),
+        (["x INT"], {"inputParam": "x INT"}, (Column("x", "int"),)),
+        (
+            ["amount DECIMAL(12,2)", "rate   DOUBLE       "],
+            {"inputParam": "amount DECIMAL(12,2), `rate` DOUBLE"},
+            (Column("amount", "decimal(12,2)"), Column("rate", "double")),
+        ),
+        (
+            ["m MAP<STRING, ARRAY<INT>>", "s STRUCT<a: INT, b: STRING>"],
+            {"inputParam": "m MAP<STRING, ARRAY<INT>>, s STRUCT<a: INT, b: STRING COLLATE UTF8_BINARY>"},
+            (Column("m", "map<string,array<int>>"), Column("s", "struct<a:int,b:string>")),
+        ),
+        # what is not certain is not known
+        (["x INT 'it's'"], {"inputParam": "x INT COMMENT 'it\\'s'"}, None),
+        (["x INT DEFAULT 1"], {"inputParam": "x INT DEFAULT 1"}, None),
+        (["x   INT", "y y STRING"], {"inputParam": "x INT, `y y` STRING"}, None),
+        (["a int, b INT"], {"inputParam": "`a int, b` INT"}, None),
+        (["x INT 'a", "b'"], {"inputParam": "x INT COMMENT 'a\nb'"}, None),
+    ],
+)
+def test_the_parameters_of_a_function(
+    inputs: list[str], stored: dict[str, str], parameters: tuple[Column, ...] | None
+) -> None:
+    """The same from both: where many are looked at, Spark is not asked."""
+    assert described(inputs, ["INT"]) == Signature(parameters, "int")
+    assert stored_signature({**stored, "returnType": "INT", "isTableFunc": "false"}) == Signature(
+        parameters, "int"
+    )
+
+
+@pytest.mark.parametrize(
+    ("returns", "type"),
+    [
+        ("DECIMAL(12,2)", "decimal(12,2)"),
+        ("ARRAY<STRUCT<x: INT>>", "array<struct<x:int>>"),
+        ("INT 'what'", None),
+        ("", None),
+    ],
+)
+def test_what_a_function_returns(returns: str, type: str | None) -> None:
+    assert described(["()"], [returns]).returns == type
+    assert stored_signature({"returnType": returns, "isTableFunc": "false"}).returns == type
+
+
+def test_what_a_table_function_returns_is_not_looked_at() -> None:
+    assert described(["x INT"], ["y INT"], "TABLE") == Signature((Column("x", "int"),))
+    kept = {"inputParam": "x INT", "returnType": "y INT", "isTableFunc": "true"}
+    assert stored_signature(kept) == Signature((Column("x", "int"),))
+
+
+def test_a_function_of_another_language_has_no_signature() -> None:
+    found = function_of([{"function_desc": "Function: s.f"}, {"function_desc": "Class: com.example.F"}])
+    assert (found.text, found.signature) == (None, Signature())
