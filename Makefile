@@ -1,6 +1,6 @@
 # make demo    a tour of the example shop        make test   every check, as in CI
 # make ui      the shop in Airflow's UI          make stop   end the Spark that the demo left running
-# make test-airflow   all tests with a real Airflow and a browser (half an hour)
+# make test-airflow   all tests with a real Airflow and a browser (three quarters of an hour)
 # make bench   measure (prints a table)          make docs   build the documentation into build/site
 #
 # Everything lives in .venv, which the first target makes; `make clean` takes it away again.
@@ -13,7 +13,9 @@ PIP    := $(BIN)/python -m pip install -qq --disable-pip-version-check
 DOTS   := ( while sleep 2; do printf .; done ) & dots=$$!; trap "kill $$dots" EXIT; # while the rest of the line runs
 
 # Of the tests with a real Airflow, those that `make test` runs; `make test-airflow` runs all of them.
-EVERYDAY := first_deploy or failure_in_the_middle or edits_while
+EVERYDAY := example or first_deploy or failure_in_the_middle or edits_while or git_bundle or drift_makes or \
+	needs_an_approval or worker_killed or cleared_run or marked_as_failed or plan_that_was_shown or changed_file_is or \
+	plan_and_why or may_not_read_the_dag
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo ui stop test test-airflow lint docs bench clean
@@ -42,7 +44,7 @@ stop: $(READY)
 test: lint
 	@bash tests/services.sh
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --max-worker-restart 2 --durations=10 --ignore tests/airflow </dev/null
-	@$(BIN)/python -m pytest --durations=5 tests/airflow/test_scheduler.py -k "$(EVERYDAY)" </dev/null
+	@$(BIN)/python -m pytest --durations=5 tests/airflow -k "$(EVERYDAY)" </dev/null
 
 test-airflow: $(READY)
 	@bash tests/services.sh
