@@ -15,7 +15,7 @@ DOTS   := ( while sleep 2; do printf .; done ) & dots=$$!; trap "kill $$dots" EX
 # Of the tests with a real Airflow, those that `make test` runs; `make test-airflow` runs all of them.
 EVERYDAY := example or first_deploy or failure_in_the_middle or edits_while or git_bundle or drift_makes or \
 	needs_an_approval or worker_killed or cleared_run or marked_as_failed or plan_that_was_shown or changed_file_is or \
-	plan_and_why or may_not_read_the_dag
+	plan_and_why or may_not_read_the_dag or driver_on_the_cluster
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo ui stop test test-airflow lint docs bench clean

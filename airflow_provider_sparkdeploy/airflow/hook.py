@@ -73,7 +73,7 @@ class SparkDeployHook(BaseHook):
         hook = SparkSubmitHook(conn_id=conn_id, name="sparkdeploy")
         extra = self.get_connection(conn_id).extra_dejson
         return SubmitSessions(
-            command=hook._build_spark_common_args(),
+            command=[*hook._get_spark_binary_path(), *hook._build_spark_common_args()],
             deploy_mode="cluster" if hook._connection["deploy_mode"] == "cluster" else "client",
             host=extra.get("sparkdeploy-host", "127.0.0.1"),
         )
