@@ -196,7 +196,9 @@ def test_several_assets_of_one_trigger_have_no_memory_and_do_no_harm(repository:
 def test_drift_rings_for_what_is_new_in_it(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from airflow_provider_sparkdeploy.airflow import drifting
     from airflow_provider_sparkdeploy.airflow.drifting import Look
+    from airflow_provider_sparkdeploy.airflow.hook import SparkDeployHook
 
+    monkeypatch.setattr(SparkDeployHook, "sessions", lambda hook: None)  # else a Spark is started for nobody
     looks: list[Any] = [
         {}, {"a.v": "missing"}, {"a.v": "missing"}, None, {"a.v": "missing", "a.w": "text"},
         {"a.w": "text"}, {"a.w": "comment"}, {}, {"a.w": "comment"},
