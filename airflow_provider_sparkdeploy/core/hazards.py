@@ -56,7 +56,7 @@ def find_hazards(repository: Repository, diff: Diff, operations: tuple[Operation
     that table alone. What is not there because it is INACTIVE somebody else may have made: a warning.
     """
     gone, emptied, columns = _torn_down(operations, diff)
-    absent = _absent(repository, diff)
+    absent = _absent(diff)
     if not gone and not emptied and not columns and not absent:
         return []
     resolver = _with_removed(repository, diff)
@@ -86,12 +86,15 @@ def find_hazards(repository: Repository, diff: Diff, operations: tuple[Operation
     return problems
 
 
-def _absent(repository: Repository, diff: Diff) -> dict[ObjectName, ObjectDef]:
+def _absent(diff: Diff) -> dict[ObjectName, ObjectDef]:
     """What the repository has, and nobody has deployed or will: INACTIVE, or dropped before."""
     return {
-        name: item
-        for name, item in repository.objects.items()
-        if (item.inactive or drops_table(item)) and item.lifecycle != "external" and name not in diff.state
+        name: entry.new
+        for name, entry in diff.objects.different.items()  # what is not recorded is among them
+        if entry.old is None
+        and entry.new is not None
+        and entry.new.lifecycle != "external"
+        and (entry.new.inactive or drops_table(entry.new))
     }
 
 

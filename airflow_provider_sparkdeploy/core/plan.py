@@ -162,13 +162,12 @@ class _Builder:
         for node in self.graph.downstream([*drafts, *exports, *(Node(*name) for name in self.component)]):
             component = self.component.get(node.name)
             inside = component.members if component else ()
+            needs = self.graph.requires[node]
             before = _merge(
-                ready[target]
-                for target in self.graph.requires[node]
-                if target in ready and target.name not in inside
+                ready[target] for target in needs if target in ready and target.name not in inside
             )
             own = torn_down.get(node.name, [])
-            earlier = _merge(exported[target] for target in self.graph.requires[node] if target in exported)
+            earlier = _merge(exported[target] for target in needs if target in exported)
             if node in exports:
                 sinks += self._link(exports[node], _merge([before, earlier, tuple(own)]))
                 exported[node] = (sinks[-1].id,)
