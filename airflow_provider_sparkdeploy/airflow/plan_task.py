@@ -146,15 +146,17 @@ class SparkDeployPlanOperator(DeployTask):
         """An earlier run may have ended before it was recorded: somebody marked it as failed, or Spark
         was gone. What it did, and what became of what it began, is written down first."""
         from .recording import is_recorded, record
-        from .rendering import is_active
 
         kept = keeping.read_view(self.deploying.name)
         if kept is None or not kept.active or kept.active == context["run_id"]:
             return
-        if is_active(self.deploying.dag_id, kept.active):
+        states = task_states(self.deploying.dag_id, kept.active)
+        if any(state not in ENDED for state in states.values()):
             raise AirflowFailException(
                 f"run {kept.active} of this DAG is still under way; clear or end it, then run this one again"
             )
+        if states.get(self.deploying.task_id("record")) == "success":
+            return  # as nearly always: the log of a large run takes long to read
         log = RunLog(self.deploying, kept.active)
         frozen = log.frozen()
         if frozen is None or frozen.stale or frozen.dry_run or not frozen.ids:

@@ -37,7 +37,7 @@ BEFORE = {
         "CREATE MATERIALIZED VIEW ${b}.p (x INT) AS SELECT x FROM ${a}.t UNION SELECT x FROM ${b}.q;\n"
     ),
     "b/materialized_view/q.sql": "CREATE MATERIALIZED VIEW ${b}.q (x INT) AS SELECT DISTINCT x FROM ${b}.p;\n",
-    "b/sink/out.sql": "INSERT OVERWRITE DIRECTORY '/tmp/out' USING parquet SELECT x FROM ${b}.m;\n",
+    "b/sink/out.sql": "INSERT OVERWRITE DIRECTORY '/exports/out' USING parquet SELECT x FROM ${b}.m;\n",
     "c/data/d.csv": "-- //// METADATA keys=x\nx\n1\n",
     "sparkdeploy.yaml": "allow_circular: true\n",
 }
