@@ -57,7 +57,7 @@ lint: $(READY)
 
 docs: export NO_MKDOCS_2_WARNING := 1
 docs: $(READY)
-	@$(BIN)/mkdocs build --strict --quiet && echo "build/site/index.html"
+	@$(BIN)/mkdocs build --strict --quiet && echo "build/site/index.html; with a search: python3 -m http.server --bind 127.0.0.1 --directory build/site"
 
 bench: $(READY)
 	@$(BIN)/python benchmarks/bench.py

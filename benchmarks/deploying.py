@@ -2,9 +2,9 @@
 
     python benchmarks/deploying.py [--views 100] [--no-peers]
 
-By Airflow (a real scheduler, DAG processor, triggerer and workers on PostgreSQL), by the command line, by
-dbt (the views only: it has no tables without a query), and by a loop that sends the same statements one
-after the other. All on one server, one after the other, each in schemas of its own. *Spark* is the time in
+By Airflow (a real scheduler, DAG processor, triggerer and workers on PostgreSQL), with the operations on
+workers and, as an experiment, in the triggerer; by the command line; by dbt (the views only: it has no tables
+without a query); and by a loop that sends the same statements one after the other. All on one server, one after the other, each in schemas of its own. *Spark* is the time in
 which that server ran at least one statement, by its own event log; the rest is everybody else's.
 """
 
@@ -174,24 +174,36 @@ def airflow(home: Path, address: str) -> Iterator[LocalAirflow]:
     """On a PostgreSQL of its own."""
     with postgres() as server:
         database = f"postgresql+psycopg2://tester@127.0.0.1:{server.port}/postgres"
-        there = {"AIRFLOW_CONN_SPARK_CONNECT_DEFAULT": address.replace("sc://", "spark-connect://")}
+        there = {
+            "AIRFLOW_CONN_SPARK_CONNECT_DEFAULT": address.replace("sc://", "spark-connect://"),
+            "PYTHONPATH": str(HERE),  # the triggerer imports triggered.py
+        }
         with LocalAirflow(home, free_port(), database, there) as running:
             yield running
 
 
-def by_airflow(running: LocalAirflow, repository: Path, count: int) -> Window:
-    """A first deployment."""
-    write_repository(repository, count, "by_airflow")
+_TRIGGERED = """from airflow_provider_sparkdeploy.airflow import tasks
+from triggered import TriggeredOperator
+
+tasks.SparkDeployOperator = TriggeredOperator
+"""
+
+
+def by_airflow(running: LocalAirflow, repository: Path, count: int, *, triggered: bool = False) -> Window:
+    """A first deployment, by workers or in the triggerer."""
+    name = "triggered" if triggered else "bench"
+    write_repository(repository, count, f"by_{name}")
     place = f"repository={str(repository)!r}, conn_id='spark_connect_default'"
-    text = f"from airflow_provider_sparkdeploy import SparkDeployDag\n\nSparkDeployDag('bench', {place})\n"
-    _put(running.dags / "bench.py", text)
-    running.parsed("bench", lambda found: len(found) >= count + TABLES)
-    made = running.trigger("bench")
-    if running.ended("bench", made, patience=3600) != "success":
-        sys.exit(f"the deployment failed: {running.states('bench', made)}")
-    told = running.api("GET", f"dags/bench/dagRuns/{made}")
+    text = f"from airflow_provider_sparkdeploy import SparkDeployDag\n\nSparkDeployDag({name!r}, {place})\n"
+    _put(running.dags / f"{name}.py", _TRIGGERED + text if triggered else text)
+    running.parsed(name, lambda found: len(found) >= count + TABLES)
+    made = running.trigger(name)
+    if running.ended(name, made, patience=3600) != "success":
+        sys.exit(f"the deployment failed: {running.states(name, made)}")
+    told = running.api("GET", f"dags/{name}/dagRuns/{made}")
     begun, ended = (datetime.fromisoformat(told[key]).timestamp() for key in ("queued_at", "end_date"))
-    return Window("SparkDeployDag", begun, ended, f"{count + TABLES} tasks, {PARALLEL} at a time")
+    where = "in the triggerer" if triggered else "on workers"
+    return Window(f"SparkDeployDag, {where}", begun, ended, f"{count + TABLES} tasks, {PARALLEL} at a time")
 
 
 def statements(log: Path) -> list[tuple[float, float]]:
@@ -257,6 +269,7 @@ def measure(folder: Path, count: int, *, peers: bool) -> list[Line]:
                 windows.append(_say(told))
         with airflow(folder / "airflow", address) as running:
             windows.append(_say(by_airflow(running, folder / "by_airflow", count)))
+            windows.append(_say(by_airflow(running, folder / "triggered", count, triggered=True)))
     finally:
         stop(warehouse)
     ran = statements(log)

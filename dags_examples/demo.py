@@ -64,7 +64,21 @@ def main() -> None:
     tell("Or go on at the command line:")
     print(f"    export SPARKDEPLOY_WAREHOUSE={DEMO / 'warehouse'}")
     print(f"    {relative(SPARKDEPLOY)} plan --repository {relative(SHOP)}")
-    print(f"    {relative(SPARKDEPLOY)} local stop --warehouse {relative(DEMO / 'warehouse')}")
+    print("    make stop    ends the Spark, which goes on running until then")
+    tell("What Spark and Airflow had to say meanwhile is in")
+    print(f"    {relative(DEMO / 'warehouse' / 'server' / 'server.log')}")
+    print(f"    {relative(DEMO / 'airflow')}/*.log, and in its folder logs that of every task")
+
+
+def run() -> None:
+    """The tour, alone, and to its end or until somebody has seen enough."""
+    try:
+        with ui.alone():
+            main()
+    except KeyboardInterrupt:
+        sys.exit(
+            "\nThe tour was stopped. make demo begins anew; make stop ends the Spark that it may have left."
+        )
 
 
 def tell(text: str) -> None:
@@ -100,4 +114,4 @@ def relative(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    run()

@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.parse
@@ -28,10 +29,11 @@ BIN = Path(sys.executable).parent
 PROCESSES = ("api-server", "scheduler", "dag-processor", "triggerer")
 PATIENCE = 300.0  # seconds for what takes a few on a machine that nobody else uses
 # Ends the process group when whoever started it is gone (its standard input ends then): asked first,
-# after five seconds by force.
+# after five seconds by force. It ends, too, when its process has ended by itself.
 _WATCH = (
-    '"$@" <&- & child=$!; trap "" TERM; read -r _; kill -s TERM -- -$$; '
-    "(sleep 5; kill -s KILL -- -$$) & wait $child; sleep 1; kill -s KILL -- -$$"
+    'exec 3<&0; "$@" <&- 3<&- & child=$!; trap "" TERM; '
+    "{ read -r _ <&3; kill -s TERM -- -$$; sleep 5; kill -s KILL -- -$$; } & "
+    "wait $child; sleep 1; kill -s KILL -- -$$"
 )
 
 
@@ -127,15 +129,21 @@ class LocalAirflow:
 
     def command(self, *words: str) -> str:
         """``airflow ...``, to its end."""
-        done = subprocess.run(
-            [str(BIN / "airflow"), *words],
-            env=self.environ(), capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL, check=False,
-        )  # fmt: skip
-        if done.returncode:
-            raise RuntimeError(
-                f"airflow {' '.join(words)} failed:\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
-            )
-        return done.stdout
+        with tempfile.TemporaryFile("w+") as said:
+            running = subprocess.Popen(
+                [str(BIN / "airflow"), *words],
+                env=self.environ(), stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+            try:
+                self.until(lambda: running.poll() is not None, f"airflow {' '.join(words)} has ended")
+            finally:
+                running.kill()
+                running.wait()
+            said.seek(0)
+            text = said.read()
+        if running.returncode:
+            raise RuntimeError(f"airflow {' '.join(words)} failed:\n{text[-4000:]}")
+        return text
 
     def start(self, name: str) -> None:
         """One of its processes."""
@@ -169,6 +177,9 @@ class LocalAirflow:
             process.popen.wait()
 
     def _answers(self) -> bool:
+        for process in self.processes.values():
+            if process.popen.poll() is not None:
+                raise RuntimeError(f"airflow {process.name} ended by itself\n{self.told()}")
         try:
             with urllib.request.urlopen(f"{self.url}/api/v2/monitor/health", timeout=5) as answer:
                 return bool(answer.status == 200)

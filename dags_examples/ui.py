@@ -6,15 +6,19 @@ build/demo/airflow and listens on 127.0.0.1 only; its output is in files there.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import shutil
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from local_airflow import PROCESSES, LocalAirflow, free_port
 
 HERE = Path(__file__).resolve().parent
 DEMO = HERE.parent / "build" / "demo"
+LOCK = HERE.parent / "build" / "demo.lock"
 SHOP = DEMO / "shop"
 DAG = "deploy_shop"
 PORT = 8080  # or the next one that is free
@@ -25,6 +29,33 @@ from airflow_provider_sparkdeploy import SparkDeployDag, SparkRefreshDag
 SparkDeployDag("deploy_shop", repository={shop!r}, environment="stage")
 SparkRefreshDag("refresh_shop", repository={shop!r}, environment="stage")
 """
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Nobody else works in build/demo meanwhile: there is one Airflow, and one shop."""
+    LOCK.parent.mkdir(exist_ok=True)
+    with LOCK.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.exit(
+                f"A make demo or make ui is at work in {DEMO} already. End it there with Ctrl-C, or look at it."
+            )
+        yield
+
+
+@contextlib.contextmanager
+def started() -> Iterator[LocalAirflow]:
+    """The Airflow of the demo, for as long as it is needed."""
+    airflow = local_airflow()
+    try:
+        with airflow:
+            yield airflow
+    except (RuntimeError, AssertionError) as error:
+        sys.exit(
+            f"\nAirflow did not do as it should: {error}\n\nIts output is in {airflow.home}, files *.log."
+        )
 
 
 def local_airflow() -> LocalAirflow:
@@ -57,7 +88,7 @@ class Waiting:
 
 def deploy() -> None:
     """The shop by Airflow, task by task."""
-    with local_airflow() as airflow:
+    with started() as airflow:
         tasks = airflow.parsed(DAG)
         airflow.wait.done()  # type: ignore[attr-defined]
         operations = len([name for name in tasks if "." in name])
@@ -79,10 +110,12 @@ def deploy() -> None:
 
 def main() -> None:
     try:
-        with local_airflow() as airflow:
+        with alone(), started() as airflow:
             airflow.wait.done()  # type: ignore[attr-defined]
+            if airflow.port != PORT:
+                print(f"Port {PORT} is taken, so it listens on {airflow.port}.")
             print(f"\n    {airflow.url}/dags/{DAG}        user admin, password admin\n")
-            print(f"Its output is in {airflow.home}. Ctrl-C ends it.", flush=True)
+            print(f"Its output is in {airflow.home}, files *.log. Ctrl-C ends it.", flush=True)
             while all(airflow.processes[name].popen.poll() is None for name in PROCESSES):
                 time.sleep(1)
             sys.exit(f"A part of Airflow ended by itself. Look into the files *.log in {airflow.home}.")

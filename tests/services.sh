@@ -13,6 +13,9 @@ if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
 fi
 echo "Installing ${missing[*]} for the tests ..."
 export DEBIAN_FRONTEND=noninteractive
-{ apt-get update -qq && apt-get install -y -qq --no-install-recommends "${missing[@]}"; } >/dev/null 2>&1 ||
-    echo "apt-get could not install ${missing[*]}. Their tests are skipped."
+wait=(-o DPkg::Lock::Timeout=300) # somebody else may be installing something
+told=$({ apt-get update -qq "${wait[@]}" && apt-get install -y -qq --no-install-recommends "${wait[@]}" "${missing[@]}"; } 2>&1) || {
+    echo "apt-get could not install ${missing[*]}. Their tests are skipped. It said:"
+    tail -n 3 <<<"$told"
+}
 exit 0

@@ -22,6 +22,7 @@ from airflow_provider_sparkdeploy.core.refresh import make_refresh
 from airflow_provider_sparkdeploy.core.repository import Repository, open_repository
 from airflow_provider_sparkdeploy.core.state import State
 from airflow_provider_sparkdeploy.spark import history, marks
+from airflow_provider_sparkdeploy.spark.apply import Stop
 from airflow_provider_sparkdeploy.spark.deployment import Deployment, Outcome, make_runner, observe
 from airflow_provider_sparkdeploy.spark.lock import TTL, Lock
 from airflow_provider_sparkdeploy.spark.session import ConnectSessions, Row, Sessions
@@ -40,6 +41,7 @@ class World:
     options: str = ""
     at: Callable[[str, str], None] = field(default=lambda boundary, operation: None)
     ttl: float = TTL
+    catalog: str = ""  # where the schema is, if not in the session catalog
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -55,7 +57,7 @@ class World:
 
     @property
     def schema(self) -> str:
-        return f"{self.prefix}_shop"
+        return f"{self.catalog}.{self.prefix}_shop" if self.catalog else f"{self.prefix}_shop"
 
     @property
     def log(self) -> FileLog:
@@ -91,7 +93,9 @@ class World:
         assert not plan.errors, plan.errors
         return [operation.id for operation in plan.operations] + [repr(note) for note in plan.notes]
 
-    def apply(self, kind: str = "apply", parallel: int = 1, **request: Any) -> Outcome:
+    def apply(
+        self, kind: str = "apply", parallel: int = 1, stop: Stop | None = None, **request: Any
+    ) -> Outcome:
         """Deploy, and agree to everything. Raises if it cannot even begin."""
         found = self.repository()
         with self.log as log:
@@ -103,7 +107,7 @@ class World:
                 planned = self._planned(found, log.read().state, kind, request)
                 if planned.plan.errors:
                     raise SparkDeployError(planned.plan.errors)
-                return deployment.run(planned, kind=kind, parallel=parallel)
+                return deployment.run(planned, kind=kind, parallel=parallel, stop=stop)
 
     def deploy(self, **request: Any) -> list[str]:
         """Deploy, which must succeed; gives the ids of what was done."""

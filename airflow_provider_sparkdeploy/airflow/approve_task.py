@@ -13,7 +13,6 @@ from ..core.deploylog import now
 from ..core.diagnostics import SparkDeployError
 from . import keeping
 from .deploying import Deploying
-from .hook import SparkDeployHook
 from .links import PlanPageLink
 from .plan_task import replan, request_of
 from .runlog import Frozen, RunLog
@@ -90,7 +89,7 @@ class SparkDeployApproveOperator(ApprovalOperator):
         from ..spark.target import Target
         from .planning import catch_up, look_and_plan
 
-        sessions = SparkDeployHook(self.conn_id).sessions()
+        sessions = frozen.sessions()
         lock = frozen.lock(sessions)
         lock.expect(frozen.seen)
         recorded = keeping.read_recorded(self.deploying.name) or keeping.Recorded()

@@ -1,7 +1,8 @@
-"""What the factories make of their arguments: checked, and relative to the file that calls them."""
+"""What the factories make of their arguments: checked, relative to the file that calls them, and told where they are wrong."""
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -44,6 +45,15 @@ def caller() -> str:
     while frame.f_back is not None and Path(frame.f_code.co_filename).parent == _HERE:
         frame = frame.f_back
     return frame.f_code.co_filename
+
+
+def tell(dag_id: str, repository: Path, problems: Sequence[str]) -> None:
+    """What is wrong with a repository, to whoever parses the file: on the terminal of ``python dag.py``, and in
+    the log of the DAG processor. It is no import error, by which Airflow would take the DAG away with its runs:
+    the task ``plan`` shows the same, and fails."""
+    if problems:
+        listed = "\n".join(problems)
+        logging.getLogger(__name__).warning("%s: there is no plan of %s\n%s", dag_id, repository, listed)
 
 
 def folder(repository: str | Path, file: str) -> Path:

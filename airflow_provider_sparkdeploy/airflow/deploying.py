@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from ..core.diagnostics import did_you_mean
 
 if TYPE_CHECKING:
+    from ..core.fingerprint import Contents
     from ..core.repository import Repository
 
 Render = Literal["plan", "all"]
@@ -59,13 +60,20 @@ class Deploying:
         return f"{self.name}/{run_id}"
 
     def open(self) -> Repository:
-        """Read the repository as it is now."""
-        from ..core.repository import open_repository
+        """Read and parse the repository as it is now."""
+        return self.parse(self.read())
 
-        return open_repository(self.repository, environment=self.environment, overrides=self.overrides)
+    def read(self) -> Contents:
+        """Read the repository as it is now, without parsing any of it."""
+        from ..core.fingerprint import read_contents
+
+        return read_contents(self.repository, environment=self.environment, overrides=self.overrides)
 
     def fingerprint(self) -> str:
-        """What the repository is now, without parsing any of it."""
-        from ..core.fingerprint import repository_fingerprint
+        """What the repository is now."""
+        return self.read().fingerprint
 
-        return repository_fingerprint(self.repository, environment=self.environment, overrides=self.overrides)
+    def parse(self, contents: Contents) -> Repository:
+        from ..core.repository import parse_contents
+
+        return parse_contents(contents, self.repository)

@@ -61,15 +61,16 @@ def units_of(repository: Repository) -> tuple[Unit, ...]:
         ids |= dict.fromkeys(component.members, operation_id("setup", component.members[0], "fixpoint"))
     members: dict[str, list[ObjectName]] = {}
     after: dict[str, set[str]] = {}
-    reads: dict[Node, frozenset[str]] = {}  # the units that a node's content comes from, the nearest ones
-    for node in graph.downstream([Node(*name) for name in ids]):
-        needs = frozenset[str]().union(*(reads.get(need, ()) for need in graph.requires[node]))
-        unit = ids.get(node.name)
+    reads: dict[int, frozenset[str]] = {}  # the units that a node's content comes from, the nearest ones
+    for place in graph.downstream([Node(*name) for name in ids]):
+        needs = frozenset[str]().union(*(reads.get(need, ()) for need in graph.requires.edges[place]))
+        name = graph.requires.node(place).name
+        unit = ids.get(name)
         if unit is None:
-            reads[node] = needs
+            reads[place] = needs
             continue
-        reads[node] = frozenset([unit])
-        members.setdefault(unit, []).append(node.name)
+        reads[place] = frozenset([unit])
+        members.setdefault(unit, []).append(name)
         after.setdefault(unit, set()).update(needs - {unit})
     return tuple(
         _unit(repository, unit, tuple(sorted(names)), tuple(sorted(after[unit])))

@@ -9,7 +9,7 @@ from typing import Any
 
 from airflow.sdk import DAG, Param, TaskGroup, get_parsing_context
 
-from .arguments import caller, check, folder, known_to_dag, pairs
+from .arguments import caller, check, folder, known_to_dag, pairs, tell
 from .deploying import Deploying, OnStale, Render
 from .tasks import all_tasks, retry_settings, single_task, without_params
 
@@ -152,6 +152,8 @@ def _build(deploying: Deploying, settings: Mapping[str, Any]) -> None:
     if asked.task_id is None:
         from .rendering import what_to_show
 
-        all_tasks(deploying, what_to_show(deploying), settings)
+        showing = what_to_show(deploying)
+        tell(deploying.name, deploying.repository, showing.view.problems)
+        all_tasks(deploying, showing, settings)
     elif asked.dag_id == deploying.dag_id and (name := deploying.own(asked.task_id)):
         single_task(deploying, name, settings)

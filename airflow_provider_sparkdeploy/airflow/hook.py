@@ -50,6 +50,12 @@ class SparkDeployHook(BaseHook):
 
             return local_sessions(warehouse())
         connection = self.get_connection(self.conn_id)
+        if connection.conn_type == "spark_connect" and not connection.host:
+            raise problem(
+                "SD710",
+                f"the connection {self.conn_id} has no host",
+                advice="Give it the host, and the port, of the Spark Connect server.",
+            )
         if connection.conn_type == "spark_connect":
             from airflow.providers.apache.spark.hooks.spark_connect import SparkConnectHook
 

@@ -12,17 +12,23 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from airflow.sdk import Variable
 
+from ..core.lazy import Records
 from ..core.names import ObjectName
 from ..core.state import DeployedObject, State, decode_object, encode_object
 from .shown import Cycle, Shown, as_many_as_fit, decode_cycle, decode_shown, encode_cycle, encode_shown
 
+T = TypeVar("T")
 FORMAT = 1
+_STATE_FORMAT = 2
+# Airflow makes a regular expression of every Variable that is read, in case it is a secret. Without a letter
+# that means something there, that takes a hundredth of the time.
+_LETTERS = b"_/"
 _PREFIX = "sparkdeploy"
 _DESCRIPTION = "Kept by SparkDeploy. Safe to delete: the next run makes it again."
 
@@ -66,7 +72,8 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What is deployed, as far as the history was folded: up to the batch of number ``serial``.
+    """What is deployed, as far as the history was folded: up to the batch of number ``serial``, which
+    ``ends`` with what tells this history from others.
 
     ``drift`` is what was otherwise in the catalog when somebody last looked, and ``looked`` when that
     was; empty where nobody has.
@@ -76,18 +83,19 @@ class Recorded:
     state: State = field(default_factory=dict)
     drift: Mapping[ObjectName, str] = field(default_factory=dict)
     looked: str = ""
+    ends: str = ""
 
 
 def read_view(name: str) -> View | None:
     data = _read(f"{_PREFIX}.view.{name}")
-    return None if data is None else _decode_view(data)
+    return None if data is None else _if_ours(lambda: decode_view(data))
 
 
 def write_view(name: str, view: View) -> None:
-    _write(f"{_PREFIX}.view.{name}", _encode_view(view))
+    _write(f"{_PREFIX}.view.{name}", encode_view(view))
 
 
-def _encode_view(view: View) -> dict[str, Any]:
+def encode_view(view: View) -> dict[str, Any]:
     return {
         "fingerprint": view.fingerprint,
         "operations": [encode_shown(item) for item in view.operations],
@@ -99,11 +107,11 @@ def _encode_view(view: View) -> dict[str, Any]:
         "cycles": [encode_cycle(item) for item in view.cycles],
         "environment": view.environment,
         "approval": view.approval,
-        "next": None if view.next is None else _encode_view(view.next),
+        "next": None if view.next is None else encode_view(view.next),
     }
 
 
-def _decode_view(data: Mapping[str, Any]) -> View:
+def decode_view(data: Mapping[str, Any]) -> View:
     return View(
         data["fingerprint"],
         tuple(decode_shown(item) for item in data["operations"]),
@@ -115,14 +123,14 @@ def _decode_view(data: Mapping[str, Any]) -> View:
         tuple(decode_cycle(item) for item in data["cycles"]),
         data["environment"],
         data["approval"],
-        None if data["next"] is None else _decode_view(data["next"]),
+        None if data["next"] is None else decode_view(data["next"]),
     )
 
 
 def read_texts(name: str) -> Mapping[str, str]:
     """The SQL of the shown operations, by id; shortened where it is long."""
     data = _read(f"{_PREFIX}.texts.{name}")
-    return data["texts"] if data else {}
+    return _if_ours(lambda: dict(data["texts"])) or {} if data else {}
 
 
 def write_texts(name: str, texts: Mapping[str, str]) -> None:
@@ -130,22 +138,49 @@ def write_texts(name: str, texts: Mapping[str, str]) -> None:
 
 
 def read_recorded(name: str) -> Recorded | None:
-    data = _read(f"{_PREFIX}.state.{name}")
-    if data is None:
-        return None
-    state: dict[ObjectName, DeployedObject] = {}
-    for item, at, run in data["objects"]:
-        record = replace(decode_object(item), at=at, run=run)
-        state[record.name] = record
-    drift = {ObjectName(*name): why for *name, why in data.get("drift", ())}
-    return Recorded(data["serial"], state, drift, data.get("looked", ""))
+    return recorded_of(recorded_text(name))
+
+
+def recorded_text(name: str) -> str | None:
+    """The state as it is kept: whoever remembers something that followed from it asks whether it is
+    still the same."""
+    text: str | None = Variable.get(f"{_PREFIX}.state.{name}", default=None)
+    return text
+
+
+def recorded_of(text: str | None) -> Recorded | None:
+    """What a kept state says; None where there is none, or another version wrote it."""
+    data, lines = unpack(text, _STATE_FORMAT)
+    return _if_ours(lambda: _decode_recorded(data, lines)) if data else None
+
+
+def _decode_recorded(data: Mapping[str, Any], lines: Sequence[bytes]) -> Recorded:
+    drift = {ObjectName(*name): why for *name, why in data["drift"]}
+    return Recorded(data["serial"], _state_of(data, lines), drift, data["looked"], data.get("ends", ""))
+
+
+def _state_of(data: Mapping[str, Any], lines: Sequence[bytes]) -> Records:
+    """First what every plan compares, of all objects; then a line for each, read if it is looked at."""
+    packed: dict[tuple[str, ...], tuple[Any, ...]] = {
+        (schema, name): (digest, tuple([tuple(need) for need in needs]), line)
+        for (schema, name, digest, needs), line in zip(data["objects"], lines, strict=True)
+    }
+    return Records(packed, _record)
+
+
+def _record(line: bytes) -> DeployedObject:
+    item, at, run = json.loads(line)
+    return replace(decode_object(item), at=at, run=run)
 
 
 def write_recorded(name: str, recorded: Recorded) -> None:
-    objects = [[encode_object(item), item.at, item.run] for _, item in sorted(recorded.state.items())]
-    drift = [[*found, why] for found, why in sorted(recorded.drift.items())]
-    data = {"serial": recorded.serial, "objects": objects, "drift": drift, "looked": recorded.looked}
-    _write(f"{_PREFIX}.state.{name}", data)
+    found = sorted(recorded.state.items())
+    objects = [[*owner, item.digest, item.dependencies] for owner, item in found]
+    drift = [[*owner, why] for owner, why in sorted(recorded.drift.items())]
+    told = {"serial": recorded.serial, "ends": recorded.ends, "looked": recorded.looked}
+    data = {**told, "objects": objects, "drift": drift}
+    lines = ([encode_object(item), item.at, item.run] for _, item in found)
+    _write(f"{_PREFIX}.state.{name}", data, lines, _STATE_FORMAT)
 
 
 def forget(name: str) -> None:
@@ -154,19 +189,33 @@ def forget(name: str) -> None:
         Variable.delete(f"{_PREFIX}.{kept}.{name}")
 
 
+def unpack(text: str | None, version: int = FORMAT) -> tuple[dict[str, Any], list[bytes]]:
+    """What a Variable holds: a first line, and others that are not read yet; nothing where there is no
+    Variable, or another version wrote it."""
+    try:
+        first, *lines = zlib.decompress(base64.b64decode(text or "", _LETTERS)).split(b"\n")
+        data = json.loads(first)
+    except (ValueError, zlib.error):
+        return {}, []
+    return (data, lines) if isinstance(data, dict) and data.get("v") == version else ({}, [])
+
+
 def _read(key: str) -> dict[str, Any] | None:
     """What is kept under a key; None where nothing is, or another version wrote it."""
-    text = Variable.get(key, default=None)
-    if text is None:
-        return None
+    return unpack(Variable.get(key, default=None))[0] or None
+
+
+def _if_ours(decode: Callable[[], T]) -> T | None:
+    """What a Variable says; None where somebody else wrote it: a DAG is not to vanish because a person has
+    edited one."""
     try:
-        data = json.loads(zlib.decompress(base64.b64decode(text)))
-    except (ValueError, zlib.error):
+        return decode()
+    except (ValueError, LookupError, TypeError, AttributeError):
         return None
-    return data if isinstance(data, dict) and data.get("v") == FORMAT else None
 
 
-def _write(key: str, data: Mapping[str, Any]) -> None:
-    text = json.dumps({"v": FORMAT, **data}, ensure_ascii=False, separators=(",", ":"))
+def _write(key: str, data: Mapping[str, Any], more: Iterable[Any] = (), version: int = FORMAT) -> None:
+    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+    text = "\n".join([encode({"v": version, **data}), *map(encode, more)])
     packed = zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
-    Variable.set(key, base64.b64encode(packed).decode("ascii"), description=_DESCRIPTION)
+    Variable.set(key, base64.b64encode(packed, _LETTERS).decode("ascii"), description=_DESCRIPTION)

@@ -74,6 +74,7 @@ class SparkDeployOperator(DeployTask):
         log = self._log_of(context)
         frozen = log.frozen()
         if frozen is None:
+            self._skip_with_plan(context)
             raise AirflowFailException("this run has no plan; clear the task plan")
         operation = self._found
         if operation is None and self.operation in frozen.ids:
@@ -134,7 +135,7 @@ class SparkDeployOperator(DeployTask):
             entries.append(())
             return {}
         target = Target(**frozen.target)
-        sessions = self.hook.sessions()
+        sessions = frozen.sessions()
         lock = frozen.lock(sessions)
         lock.expect(frozen.seen)
         runner = Runner(sessions, entries, lock, target, frozen.run)

@@ -19,7 +19,7 @@ from ..core.operations import PHASES
 from . import keeping
 from .before import texts_before
 from .deploying import REPLANS, Deploying
-from .rendering import ENDED, plan_against, task_states, texts_of, view_of, what_to_show
+from .rendering import ENDED, is_active, plan_against, task_states, texts_of, view_of, what_to_show
 from .runlog import Frozen, RunLog
 from .shown import misfits, shown_cycles
 from .task import DeployTask
@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 
     from ..core.planner import Request
     from ..core.repository import Repository
+    from ..spark.lock import Lock
     from .planning import Actual
 
 MOST_REPLANS = 3
 _REPLANNED = re.compile(r"\Areplan_\d+__")
+_LONGEST_FOR_RUN = timedelta(hours=1)
 _LONGEST_WAIT = timedelta(minutes=5)  # for the DAG processor to parse what a run was not made from
 
 
@@ -56,12 +58,16 @@ class SparkDeployPlanOperator(DeployTask):
             return self._plan(context)
 
     def _plan(self, context: Context) -> Mapping[str, Any]:
+        from ..core.repository import empty_remark
         from ..spark.target import target_of
 
         params = context["params"]
+        check_params(params)
         repository = self.deploying.open()
         if broken := [item for item in repository.problems if item.severity == "error"]:
             raise AirflowFailException(str(SparkDeployError(broken)))
+        for item in empty_remark(repository, self.deploying.repository):
+            self.log.warning("%s", item)
         shown = what_to_show(self.deploying).view
         actual, seen = self._look(context, repository)
         plan = actual.planned.plan
@@ -101,6 +107,7 @@ class SparkDeployPlanOperator(DeployTask):
             notes=() if dry_run else _notes(actual),
             target=target_of(repository.settings).encode(),
             request=_asked(params),
+            conn_id=self.conn_id,
         )
         log = self._log_of(context)
         operations = () if dry_run else plan.operations
@@ -133,7 +140,7 @@ class SparkDeployPlanOperator(DeployTask):
         self._record_the_last(context)
         lock = Lock(sessions, target.log_schema, run)
         with lock:
-            seen = lock.look()
+            seen = self._look_at(lock)
             recorded = keeping.read_recorded(self.deploying.name) or keeping.Recorded()
             recorded = catch_up(sessions, target, lock, run, recorded)
             request = request_of(context["params"])
@@ -145,27 +152,44 @@ class SparkDeployPlanOperator(DeployTask):
     def _record_the_last(self, context: Context) -> None:
         """An earlier run may have ended before it was recorded: somebody marked it as failed, or Spark
         was gone. What it did, and what became of what it began, is written down first."""
-        from .recording import is_recorded, record
-
         kept = keeping.read_view(self.deploying.name)
         if kept is None or not kept.active or kept.active == context["run_id"]:
             return
-        states = task_states(self.deploying.dag_id, kept.active)
-        if any(state not in ENDED for state in states.values()):
-            raise AirflowFailException(
-                f"run {kept.active} of this DAG is still under way; clear or end it, then run this one again"
-            )
-        if states.get(self.deploying.task_id("record")) == "success":
-            return  # as nearly always: the log of a large run takes long to read
+        if is_active(self.deploying.dag_id, kept.active):  # as those of a backfill are, side by side
+            told = f"run {kept.active} of this DAG is still under way"
+            self._come_back(context, told, _LONGEST_FOR_RUN, reason="run")
+            raise AirflowFailException(f"{told}; clear or end it, then run this one again")
         log = RunLog(self.deploying, kept.active)
+        if log.is_recorded():
+            return  # as nearly always: the log of a large run takes long to read
         frozen = log.frozen()
         if frozen is None or frozen.stale or frozen.dry_run or not frozen.ids:
             return
-        sessions = self.hook.sessions()
-        if is_recorded(sessions, log, frozen):
-            return
-        self.log.info("Run %s ended before it was recorded: that is done now", kept.active)
-        outcome = record(self.deploying, kept.active, sessions, log, frozen, tell=self.log.info)
+        from .recording import is_recorded
+
+        if not is_recorded(frozen.sessions(), log, frozen):
+            self._record(kept.active, log, frozen)
+
+    def _look_at(self, lock: Lock) -> int:
+        """The lock as it was seen. An earlier run of this very deployment that has ended without letting
+        it go was killed in its last task: nobody has to wait until the lock expires."""
+        try:
+            return lock.look()
+        except SparkDeployError:
+            holder = lock.holder()
+            run_id = holder.removeprefix(self.deploying.run_name(""))
+            log = RunLog(self.deploying, run_id)
+            frozen = log.frozen()
+            if frozen is None or frozen.run != holder or is_active(self.deploying.dag_id, run_id):
+                raise
+            self._record(run_id, log, frozen)
+            return lock.look()
+
+    def _record(self, run_id: str, log: RunLog, frozen: Frozen) -> None:
+        from .recording import record
+
+        self.log.info("Run %s ended before it was recorded: that is done now", run_id)
+        outcome = record(self.deploying, run_id, frozen.sessions(), log, frozen, tell=self.log.info)
         if outcome.uncertain:
             raise AirflowFailException("\n".join(outcome.uncertain))
 
@@ -326,6 +350,18 @@ def _notes(actual: Actual) -> tuple[Any, ...]:
     from ..core.planner import due_objects
 
     return (*actual.found, *actual.planned.plan.notes, *due_objects(actual.planned))
+
+
+def check_params(params: Mapping[str, Any]) -> None:
+    """The trigger form of ``SparkDeployDag`` takes nothing else. The DAG of a group has params of its
+    own, and a word like "false" would count as yes."""
+    for name in ("allow_destructive", "dry_run"):
+        if not isinstance(params.get(name) or False, bool):
+            raise AirflowFailException(f"{name} is {params[name]!r}; it must be true or false")
+    for name in ("select", "force_schemas"):
+        value = params.get(name) or []
+        if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+            raise AirflowFailException(f"{name} is {value!r}; it must be a list of texts")
 
 
 def request_of(params: Mapping[str, Any]) -> Request:

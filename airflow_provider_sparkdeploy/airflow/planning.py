@@ -65,10 +65,11 @@ def catch_up(sessions: Sessions, target: Target, lock: Lock, run: str, recorded:
 
 def with_history(spark: Spark, target: Target, recorded: Recorded) -> Recorded:
     """What is deployed by now, as the history of the environment says; also where nothing is recorded,
-    or what is recorded was of another history."""
-    told, serial = history.read_after(spark, target.log_schema, target.environment, recorded.serial)
-    start = recorded if serial >= recorded.serial else Recorded()
-    return replace(with_entries(start, (item.entry for item in told)), serial=serial)
+    or what is recorded was of another history: the DAG names another environment or connection now."""
+    known = history.Point(recorded.serial, recorded.ends)
+    told, end, goes_on = history.read_after(spark, target.log_schema, target.environment, known)
+    start = recorded if goes_on else Recorded()
+    return replace(with_entries(start, (item.entry for item in told)), serial=end.batch, ends=end.ends)
 
 
 def look_and_plan(repository: Repository, sessions: Sessions, recorded: Recorded, request: Request) -> Actual:

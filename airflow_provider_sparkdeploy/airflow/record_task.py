@@ -30,6 +30,7 @@ class SparkDeployRecordOperator(DeployTask):
         log = self._log_of(context)
         frozen = log.frozen()
         if frozen is None:
+            self._skip_with_plan(context)
             raise AirflowFailException(
                 "there is no plan to record: the task plan failed, and its log says why"
             )
@@ -40,7 +41,7 @@ class SparkDeployRecordOperator(DeployTask):
         self._wait_for_the_last(context, frozen)
         with self._waiting_for_the_lock(context):
             outcome = record(
-                self.deploying, context["run_id"], self.hook.sessions(), log, frozen, tell=self.log.info
+                self.deploying, context["run_id"], frozen.sessions(), log, frozen, tell=self.log.info
             )
         if outcome.problems:
             raise AirflowFailException("\n".join(outcome.problems))

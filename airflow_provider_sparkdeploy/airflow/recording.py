@@ -16,7 +16,7 @@ from ..core.repository import Repository
 from ..core.state import State
 from ..spark import history, marks
 from ..spark.apply import Runner, applied, settle_unfinished, unfinished
-from ..spark.history import Numbered
+from ..spark.history import Numbered, Point
 from ..spark.session import Sessions, SparkFailure
 from ..spark.target import Target
 from ..spark.verify import broken_views, touched
@@ -69,11 +69,11 @@ def record(
         problems = [*_undone(deploying, states, frozen, entries, done), *uncertain]
         problems += _broken(sessions, deployed.state, repository, operations, done)
         whole = [*_opening(frozen), *entries, _closing(frozen, problems)]
-        serial = _append(sessions, target, whole, entries)
+        end = add_to_history(sessions, target, whole, entries)
         tell("The history has %d entries of this run", len(whole))
         mended = {item.object for item in operations if item.id in done}
         drift = {name: why for name, why in known.drift.items() if name not in mended}
-        recorded = replace(deployed, serial=serial, drift=drift)
+        recorded = replace(deployed, serial=end.batch, ends=end.ends, drift=drift)
         keeping.write_recorded(deploying.name, recorded)
         if repository is not None and len(done) == len(frozen.ids):
             _show_next(deploying, run_id, repository, recorded)
@@ -107,12 +107,13 @@ def _settled(
     for operation, entries in all_entries(log, operations):
         if begun := unfinished(entries):
             notebook = Notebook(entries)
-            if operation.id in decided:
+            left = settle_unfinished(replace(runner, log=notebook), begun)
+            if left and operation.id in decided:
                 notebook.append(
                     applied(item, runner.run, "a person marked its task as done") for item in begun
                 )
             else:
-                uncertain += map(str, settle_unfinished(replace(runner, log=notebook), begun))
+                uncertain += map(str, left)
             entries = notebook.entries
             log.write(operation, entries)
         found += [entry for entry in entries if entry.type != "intent"]
@@ -186,29 +187,38 @@ def _closing(frozen: Frozen, problems: Sequence[str]) -> Entry:
     return Entry("run", frozen.run, now(), detail={"event": "failed" if problems else "succeeded"})
 
 
-def _append(sessions: Sessions, target: Target, whole: Sequence[Entry], entries: Sequence[Entry]) -> int:
-    """Add what the history does not have of this run; the number of its last batch."""
+def add_to_history(
+    sessions: Sessions, target: Target, whole: Sequence[Entry], entries: Sequence[Entry]
+) -> Point:
+    """Add what the history does not have of this run; where it ends then. What a killed ``record`` has
+    left running ends first: two INSERTs into one table at once lose rows."""
     run = whole[0].run
-    with sessions.open() as spark:
+    key = f"{run}/record"
+    sessions.settle(key)
+    with sessions.open(key) as spark:
         known = history.read_run(spark, target.log_schema, run)
         told = {_identity(item.entry) for item in known}
         number = max((item.number for item in known), default=0)
-        due = []
-        for entry in whole:
-            if _identity(entry) not in told:
-                number += 1
-                due.append(Numbered(number, replace(entry, run=run)))
+        news = [entry for entry in whole if _identity(entry) not in told]
+        if len(news) == 1 and _same_end(news[0], known[-1].entry):
+            news = []  # nothing but the time at which the same is said again
+        due = [Numbered(number + place, replace(entry, run=run)) for place, entry in enumerate(news, 1)]
         if due:
             history.append(spark, target.log_schema, target.environment, due)
         marks.drop(
             spark, target.log_schema, {entry.detail["mark"] for entry in entries if "mark" in entry.detail}
         )
-        return history.last_batch(spark, target.log_schema, target.environment)
+        return history.last_point(spark, target.log_schema, target.environment)
 
 
 def _identity(entry: Entry) -> bytes:
-    """Entries of one moment and content are one. When a run is recorded again, so is its end."""
+    """Entries of one moment and content are one. When a run is recorded again, so is its end, unless that
+    is all."""
     return encode_entry(replace(entry, run=""))
+
+
+def _same_end(first: Entry, second: Entry) -> bool:
+    return first.type == second.type == "run" and first.detail == second.detail
 
 
 def _show_next(deploying: Deploying, run_id: str, repository: Repository, recorded: Recorded) -> None:

@@ -54,7 +54,7 @@ class SparkRefreshPlanOperator(SparkDeployPlanOperator):
         tasks = self._operations(task_states(self.deploying.dag_id, context["run_id"]))
         run, target = self._run(context), target_of(repository.settings)
         with Lock(self.hook.sessions(), target.log_schema, run, refreshes=True) as lock:
-            seen = lock.look()
+            seen = self._look_at(lock)
             actual = self._look_what_is_due(context, repository, units, lock)
             seen = lock.seen or seen
         self._tell(actual)
@@ -73,6 +73,7 @@ class SparkRefreshPlanOperator(SparkDeployPlanOperator):
             ids=tuple(item.id for item in operations),
             seen=seen,
             target=target.encode(),
+            conn_id=self.conn_id,
             request={WRONG: {unit.id: list(unit.problems) for unit in units if unit.problems}},
         )
         self._log_of(context).freeze(frozen, operations)

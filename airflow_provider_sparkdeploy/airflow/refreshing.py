@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, MultipleCronTriggerTimetable, Param, TaskGroup, get_parsing_context
 
-from .arguments import caller, check, check_zone, folder, known_to_dag, pairs
+from .arguments import caller, check, check_zone, folder, known_to_dag, pairs, tell
 from .deploying import Deploying
 from .refresh_task import SparkRefreshOperator
 from .tasks import COMMON, retry_settings, without_params
@@ -80,6 +80,7 @@ class SparkRefreshDag(DAG):
         deploying = Deploying(dag_id, folder(repository, fileloc), environment, conn_id, pairs(overrides))
         asked = get_parsing_context()
         found = _refreshable(deploying) if asked.task_id is None else Refreshable()
+        tell(dag_id, deploying.repository, found.problems)
         super().__init__(
             dag_id,
             schedule=_timetable(found.units, timezone) if schedule == VIEWS else schedule,

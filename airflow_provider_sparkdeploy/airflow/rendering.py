@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ..core.collecting import without_collector
 from ..core.diagnostics import SparkDeployError
+from ..core.fingerprint import Contents
 from ..core.operations import Operation, Plan
 from ..core.repository import Repository
 from ..core.state import State
@@ -37,16 +39,31 @@ def what_to_show(deploying: Deploying) -> Showing:
     if kept is not None and kept.active and is_active(deploying.dag_id, kept.active):
         return _kept(deploying, kept)
     try:
-        fingerprint = deploying.fingerprint()
-        kept = kept.next or kept if kept is not None else None
-        if kept is not None and kept.fingerprint == fingerprint:
-            return _kept(deploying, kept)
-        recorded = keeping.read_recorded(deploying.name)
-        repository = deploying.open()
+        contents = deploying.read()
     except SparkDeployError as error:
         return Showing(View("", problems=tuple(map(str, error.diagnostics))))
+    kept = kept.next or kept if kept is not None else None
+    if kept is not None and kept.fingerprint == contents.fingerprint:
+        return _kept(deploying, kept)
+    return _planned(deploying, contents)
+
+
+@without_collector()
+def _planned(deploying: Deploying, contents: Contents) -> Showing:
+    """What is to be done by what is recorded as deployed; remembered until one of the two changes."""
+    from .remembering import recall, remember
+
+    text = keeping.recorded_text(deploying.name)
+    known = recall(deploying, contents.fingerprint, text)
+    if known is not None:
+        return Showing(*known)
+    recorded = keeping.recorded_of(text)
+    repository = deploying.parse(contents)
     plan = plan_against(repository, recorded.state if recorded else {})
-    return Showing(view_of(deploying, repository, plan, guess=recorded is None), texts_of(plan.operations))
+    view = view_of(deploying, repository, plan, guess=recorded is None)
+    texts = texts_of(plan.operations)
+    remember(deploying, contents.fingerprint, text, view, texts)
+    return Showing(view, texts)
 
 
 def _kept(deploying: Deploying, view: View) -> Showing:

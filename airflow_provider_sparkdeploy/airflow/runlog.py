@@ -51,7 +51,8 @@ class Frozen:
 
     ``ids`` are its operations in order; ``seen`` is the lock that was seen when it was made;
     ``needs_approval`` says that a person decides; ``notes`` are what is recorded without running
-    anything. ``request`` is what the run was asked for; ``kind`` is what the history calls it.
+    anything. ``request`` is what the run was asked for; ``kind`` is what the history calls it;
+    ``conn_id`` is the connection that it was made through, whatever the DAG file names meanwhile.
     """
 
     run: str
@@ -67,6 +68,13 @@ class Frozen:
     target: Mapping[str, Any] = field(default_factory=dict)
     request: Mapping[str, Any] = field(default_factory=dict)
     kind: str = "airflow"
+    conn_id: str | None = None
+
+    def sessions(self) -> Sessions:
+        """Those of the Spark that it is for."""
+        from .hook import SparkDeployHook
+
+        return SparkDeployHook(self.conn_id).sessions()
 
     def lock(self, sessions: Sessions) -> Lock:
         """The lock of this run."""
@@ -86,6 +94,7 @@ class RunLog:
             "task_id": deploying.task_id("plan"),
             "run_id": run_id,
         }
+        self._record = deploying.task_id("record")
 
     def freeze(
         self, frozen: Frozen, operations: Sequence[Operation], before: Mapping[str, str] | None = None
@@ -115,6 +124,7 @@ class RunLog:
                 "target": dict(frozen.target),
                 "request": dict(frozen.request),
                 "kind": frozen.kind,
+                "conn_id": frozen.conn_id,
             },
         )
 
@@ -157,6 +167,12 @@ class RunLog:
         """What was decided about this very plan."""
         found: Mapping[str, Any] = self._get(_DECISION) or {}
         return found if found.get("plan") == frozen.at else {}
+
+    def is_recorded(self) -> bool:
+        """Whether ``record`` came to a good end: by what it returned, because a person can give it any
+        colour."""
+        place = {**self._place, "task_id": self._record}
+        return BaseXCom.get_one(key=BaseXCom.XCOM_RETURN_KEY, **place) is not None
 
     def entries(self, operation: Operation) -> list[Entry]:
         """What was written of an operation."""

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator, BaseOperatorLink
-from airflow.sdk.exceptions import AirflowRescheduleException
+from airflow.sdk.exceptions import AirflowRescheduleException, AirflowSkipException
 
 from .deploying import Deploying
 from .links import PlanPageLink
@@ -45,6 +45,15 @@ class DeployTask(BaseOperator):
 
     def _run(self, context: Context) -> str:
         return self.deploying.run_name(context["run_id"])
+
+    def _skip_with_plan(self, context: Context) -> None:
+        """Where the DAG of a team has decided that its group does not run (a branch, say), Airflow skips
+        ``plan``, and none of what comes after it."""
+        from .rendering import task_states
+
+        states = task_states(self.deploying.dag_id, context["run_id"])
+        if self.deploying.prefix and states.get(self.deploying.task_id("plan")) == "skipped":
+            raise AirflowSkipException("this run does not deploy: the task plan was skipped")
 
     def _come_back(
         self, context: Context, why: str, longest: timedelta = timedelta.max, *, reason: str = ""

@@ -58,9 +58,22 @@ def connect(place: Place, url: str | None, warehouse: Path | None) -> Sessions:
         return ConnectSessions(url)
     from ..spark.local import local_sessions
 
-    folder = warehouse or place.repository / ".sparkdeploy" / "warehouse"
     with working("Starting the embedded Spark"):
-        return local_sessions(folder)
+        return local_sessions(_warehouse(place, warehouse))
+
+
+def connect_to_look(place: Place, url: str | None, warehouse: Path | None) -> Sessions | None:
+    """The same for who changes nothing. None where the embedded Spark is meant and has never run: nobody
+    has to wait for it to hear that its catalog is empty."""
+    from ..spark.local import has_run
+
+    if url is None and not has_run(_warehouse(place, warehouse)):
+        return None
+    return connect(place, url, warehouse)
+
+
+def _warehouse(place: Place, given: Path | None) -> Path:
+    return given or place.repository / ".sparkdeploy" / "warehouse"
 
 
 def _submitted(master: str) -> Sessions:

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..core.deploylog import FileLog, LogContent
 from ..core.diagnostics import Diagnostic, problem
 from ..core.files import read_settings_text
-from ..core.repository import Repository, open_repository
+from ..core.repository import Repository, empty_remark, open_repository
 from ..core.settings import Settings, load_settings
 from ..core.settingsfile import FILE as SETTINGS_FILE
 from .progress import progress
@@ -74,14 +74,4 @@ class Place:
         return content
 
     def remarks(self, found: Repository) -> tuple[Diagnostic, ...]:
-        """An empty repository is legal, and nearly always the wrong folder."""
-        if found.objects or found.problems:
-            return ()
-        return (
-            Diagnostic(
-                "", 0, "SD105", f"there are no objects in {self.repository}",
-                "Objects are files at <schema>/<kind>/<object>.sql. Is --repository right? "
-                "sparkdeploy init makes an example.",
-                severity="warning",
-            ),
-        )  # fmt: skip
+        return empty_remark(found, self.repository)

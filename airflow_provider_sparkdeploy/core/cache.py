@@ -15,6 +15,7 @@ import os
 import sys
 import tempfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,9 @@ from .parse import Parsed
 Key = bytes
 Packed = tuple[Any, ...]
 
-_MAGIC = b"sdpack7\n"
+_MAGIC = b"sdpack8\n"
 _MAX_SEGMENTS = 32
+MEMO = b"memo"  # so begin the keys of everything but files
 
 
 def cache_folder() -> Path:
@@ -92,10 +94,18 @@ class Pack:
         self.segments, self.complete = 1, True
 
     def forget_others(self, used: set[Key]) -> None:
-        """Drop what no file of the repository needs any more, once that is most of the pack."""
-        if len(self.entries) > 4 * len(used) + 1000:
-            self.entries = {key: value for key, value in self.entries.items() if key in used}
-            self.complete = False
+        """Drop what no file of the repository needs any more: when all is written anew anyhow, or
+        once that, with the results that are kept beside files, is most of the pack."""
+        crowded = len(self.entries) > 4 * len(used) + 1000
+        if not crowded and self.complete and self.segments < _MAX_SEGMENTS:
+            return
+        needed = {id(self.entries[key]) for key in used}  # under any of their keys
+        self.entries = {
+            key: value
+            for key, value in self.entries.items()
+            if id(value) in needed or (key.startswith(MEMO) and not crowded)
+        }
+        self.complete = False
 
 
 def replace_file(path: Path, content: bytes) -> None:
@@ -112,6 +122,23 @@ def replace_file(path: Path, content: bytes) -> None:
         raise
 
 
+def read_checked(path: Path) -> Any:
+    """What ``write_checked`` wrote there last; None where nothing is, or not all of it."""
+    try:
+        raw = memoryview(path.read_bytes())
+    except OSError:
+        return None
+    return _loads(raw[4:]) if zlib.crc32(raw[4:]) == int.from_bytes(raw[:4], "big") else None
+
+
+def write_checked(path: Path, value: Any) -> None:
+    """Keep one plain value in a file of the cache; where that is not possible, it is not kept."""
+    body = marshal.dumps(value)
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        replace_file(path, zlib.crc32(body).to_bytes(4, "big") + body)
+
+
 def _loads(body: memoryview) -> Any:
     """What a segment holds; None where it is not readable after all."""
     try:
@@ -121,13 +148,16 @@ def _loads(body: memoryview) -> Any:
 
 
 class Memo:
-    """Results that follow from the content of files, kept in the same pack."""
+    """Results that follow from the content of files, kept in the same pack by keys that begin with
+    ``MEMO``."""
 
     def __init__(self, pack: Pack) -> None:
         self._pack = pack
 
-    def get(self, key: Key) -> Any:
-        return self._pack.entries.get(key)
+    @property
+    def get(self) -> Callable[[Key], Any]:
+        """What is known by a key; None where nothing is."""
+        return self._pack.entries.get
 
     def learn(self, found: dict[Key, Any]) -> None:
         """Keep results for the next time; plain values only."""
@@ -161,7 +191,7 @@ def pack(parsed: Parsed) -> Packed:
         for c in o.changes
     )  # fmt: skip
     indexes = tuple((i.name, i.line, i.sql, i.hash, i.compute) for i in o.indexes)
-    before, after = o[1:_CHANGES], o[_CHANGES + 3 : -1]
+    before, after = o[1:_CHANGES], o[_CHANGES + 3 :]
     return (problems, *o.name, *before, marshal.dumps(changes), indexes, definition, *after)
 
 
@@ -176,24 +206,27 @@ def _statement(s: Statement) -> Packed:
 
 _CHANGES = ObjectDef._fields.index("changes")
 _CHANGE_NAMES = ObjectDef._fields.index("change_names") + 2  # as packed: problems first, a name in two parts
+_REST = ObjectDef._fields.index("definition") + 3
+_new = tuple.__new__  # of every object there is: half as long as calling the class
 _NO_RULES = (None, (), (), 0)
 _DEFAULT_RULES = DependencyRules()
 
 
-def unpack(packed: Packed, key: Key = b"") -> Parsed:
+def unpack(packed: Packed) -> Parsed:
     problems = tuple([Diagnostic(*item) for item in packed[0]]) if packed[0] else ()
     if packed[1] is None:
         return Parsed(None, problems)
-    _, schema, name, kind, path, line, physical, changes, indexes, definition, *rest = packed
-    return Parsed(
-        ObjectDef._make((
-            ObjectName(schema, name), kind, path, line, physical, Lazy(len(packed[_CHANGE_NAMES]), changes, _changes),
+    _, schema, name, kind, path, line, physical, changes, indexes, definition = packed[:_REST]
+    return _new(Parsed, (
+        _new(ObjectDef, (
+            _new(ObjectName, (schema, name)), kind, path, line, physical,
+            Lazy(len(packed[_CHANGE_NAMES]), changes, _changes),
             tuple([Index(*index) for index in indexes]) if indexes else (),
             None if definition is None else TableDef(tuple([Column(*c) for c in definition[0]]), *definition[1:]),
-            *rest, key,
+            *packed[_REST:],
         )),
         problems,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def _changes(packed: bytes) -> tuple[Change, ...]:

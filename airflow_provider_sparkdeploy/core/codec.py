@@ -40,7 +40,7 @@ def encode_plan(plan: Plan, *, effects: bool = False) -> dict[str, Any]:
 
 def plan_to_json(plan: Plan, *, effects: bool = False) -> str:
     """Byte-equal for equal plans: a line per key, and one per operation."""
-    encode = json.JSONEncoder(ensure_ascii=False).encode
+    encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
     lines = []
     for key, value in encode_plan(plan, effects=effects).items():
         if isinstance(value, list) and value:

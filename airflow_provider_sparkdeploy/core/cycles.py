@@ -122,11 +122,10 @@ def _refusals(
 
 
 def _illegal(repository: Repository, graph: Graph, resolver: Resolver, nodes: tuple[Node, ...]) -> Diagnostic:
-    path = _shortest_cycle(graph, nodes)
-    through = [node for node in path if repository.objects[node.name].kind != "materialized_view"]
-    culprit = repository.objects[
-        (through or [n for n in nodes if repository.objects[n.name].kind != "materialized_view"])[0].name
-    ]
+    """A component in which not all are materialized views: a cycle through one of the others."""
+    others = {node for node in nodes if repository.objects[node.name].kind != "materialized_view"}
+    path = _shortest_cycle(graph, nodes, others)
+    culprit = repository.objects[next(node for node in path if node in others).name]
     if culprit.scripted:
         advice = "Let a change depend on an earlier change of the other object: dependencies=object.change."
     else:
@@ -142,7 +141,7 @@ def _not_allowed(
     return _cycle(
         repository,
         resolver,
-        _shortest_cycle(graph, nodes),
+        _shortest_cycle(graph, nodes, set(nodes)),
         "a cycle among materialized views",
         "SD311",
         "Set allow_circular: true in sparkdeploy.yaml if it is meant.",
@@ -177,8 +176,9 @@ def _cycle(
     return Diagnostic(first.path, line, code, f"{message}:\n{text}", advice, object=str(first.name))
 
 
-def _shortest_cycle(graph: Graph, nodes: tuple[Node, ...]) -> list[Node]:
-    """The shortest cycle of a component; among equals the first by name, starting there."""
+def _shortest_cycle(graph: Graph, nodes: tuple[Node, ...], through: set[Node]) -> list[Node]:
+    """The shortest cycle of a component that passes one of some nodes; among equals the first by
+    name, starting there."""
     import networkx as nx
 
     inside: nx.DiGraph[Node] = nx.DiGraph()
@@ -187,7 +187,7 @@ def _shortest_cycle(graph: Graph, nodes: tuple[Node, ...]) -> list[Node]:
         (node, target) for node in nodes for target in graph.requires[node] if target in members
     )
     best: list[Node] | None = None
-    for node in nodes[:500]:  # bounds the work on huge components
+    for node in sorted(through)[:500]:  # bounds the work on huge components
         for target in sorted(inside.successors(node)):
             if target == node:
                 return [node]

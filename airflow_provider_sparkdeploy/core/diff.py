@@ -15,6 +15,7 @@ from typing import Literal
 
 from .diagnostics import Diagnostic
 from .graph import Graph
+from .lazy import Records
 from .names import ObjectName, display
 from .objects import ObjectDef, TableDef
 from .reconcile import Reconciled
@@ -29,14 +30,14 @@ from .scriptdiff import (
     script_changes,
     script_problem,
 )
-from .snapshot import Records
 from .state import DeployedChange, DeployedObject, DropObject, Effect, PutIndex, PutObject, State
 from .tablediff import Alteration, Recreate, provider_family, table_changes
+from .values import value
 
 Status = Literal["equal", "added", "modified", "removed", "kind", "moved"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ObjectDiff:
     """What happened to one object. ``old`` is what is deployed, ``new`` what is declared.
 
@@ -95,18 +96,19 @@ class ObjectDiff:
 
 class Entries(Mapping[ObjectName, ObjectDiff]):
     """One entry per object, sorted by name. Those of equal objects are made when somebody
-    looks at them; ``different`` are all others."""
+    first looks at them; ``different`` are all others."""
 
     def __init__(
         self, different: dict[ObjectName, ObjectDiff], objects: Mapping[ObjectName, ObjectDef], state: State
     ) -> None:
         self.different, self._objects, self._state = different, objects, state
+        self._made = dict(different)
 
     def __getitem__(self, name: ObjectName) -> ObjectDiff:
-        known = self.different.get(name)
-        if known is None:
-            known = ObjectDiff(name, "equal", self._state.get(name), self._objects[name])
-        return known
+        made = self._made.get(name)
+        if made is None:
+            made = self._made[name] = ObjectDiff(name, "equal", self._state.get(name), self._objects[name])
+        return made
 
     def __iter__(self) -> Iterator[ObjectName]:
         return iter(sorted(self._objects.keys() | self.different.keys()))
@@ -133,10 +135,18 @@ def diff(repository: Repository, graph: Graph, reconciled: Reconciled, *, rollba
     return _Differ(repository, graph, reconciled, rollback).run()
 
 
-def _same(state: State, name: ObjectName, digest: str, dependencies: tuple[ObjectName, ...]) -> bool:
-    """Whether the log has an object just as it is: nothing that is compared can differ."""
-    old = state.get(name)
-    return old is not None and old.digest == digest and old.dependencies == dependencies
+def _changed(
+    state: State,
+    objects: Mapping[ObjectName, ObjectDef],
+    needs: Mapping[ObjectName, tuple[ObjectName, ...]],
+) -> list[ObjectName]:
+    """All objects but those that the log has just as they are: of these, nothing that is compared can
+    differ."""
+    return [
+        name
+        for name, item in objects.items()
+        if (old := state.get(name)) is None or old.digest != item.digest or old.dependencies != needs[name]
+    ]
 
 
 class _Differ:
@@ -152,11 +162,10 @@ class _Differ:
         state, objects = self.reconciled.state, self.repository.objects
         drift = self.reconciled.drift
         found: dict[ObjectName, ObjectDiff] = {}
-        recorded = state.same if isinstance(state, Records) else partial(_same, state)
-        for name, dependencies in self.graph.depends_on.items():
-            new = objects[name]
-            if name in drift or not recorded(name, new.digest, dependencies):
-                found[name] = self._declared(new, state.get(name))
+        found_by = state.changed if isinstance(state, Records) else partial(_changed, state)
+        changed = found_by(objects, self.graph.depends_on)
+        for name in sorted({*changed, *(drift.keys() & objects.keys())}) if drift else changed:
+            found[name] = self._declared(objects[name], state.get(name))
         outside = state.outside(objects) if isinstance(state, Records) else state.keys() - objects.keys()
         for name in sorted(outside):
             found[name] = self._removed(state[name])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from heapq import heappop, heappush
 from typing import NamedTuple
@@ -114,17 +114,18 @@ class Dirty:
         reason for the others, but not for the object that it began with. A reason is circular
         when every derivation of it passes the fact, that is, when the fact dominates it.
         """
-        if fact not in self:
+        number = self._number.get(fact)
+        begin, end = (-1, -1) if number is None else self._spans[number]
+        if number is None or begin < 0:
             return ()
-        number = self._number[fact]
-        begin, end = self._spans[number]
-        found = {Reason(rule) for rule in self._seeds.get(number, ())}
-        for source in self._sources[number]:
-            if source and not begin <= self._spans[source][0] < end:
-                found.add(Reason(_rule(self._facts[source], fact), self._facts[source]))
-        return tuple(
-            sorted(found, key=lambda reason: (_RULES.index(reason.rule), reason.because or Fact("", ())))
-        )
+        found = [Reason(rule) for rule in self._seeds.get(number, ())]
+        sources = {source for source in self._sources[number] if not begin <= self._spans[source][0] < end}
+        found += [Reason(_rule(self._facts[at], fact), self._facts[at]) for at in sources if at]
+        if len(found) > 1:
+            found = sorted(
+                set(found), key=lambda reason: (_RULES.index(reason.rule), reason.because or Fact("", ()))
+            )
+        return tuple(found)
 
     def begins(self, fact: Fact, rule: str) -> bool:
         """Whether a fact is a seed by this rule, without looking at its other reasons."""
@@ -201,7 +202,25 @@ def propagate(facts: Facts) -> Dirty:
     """The least fixed point of the rules below."""
     if not facts.changed and not facts.forced and not facts.changed_indexes:
         facts = Facts((), {}, {})  # nothing follows from nothing
-    return Dirty(_Rules(facts))
+    return Dirty(_Rules(within_reach(facts)))
+
+
+def within_reach(facts: Facts) -> Facts:
+    """The facts without objects that no rule can lead to: of 10,000, few depend on what changed. Where
+    schemas or computes count, any object may be led to."""
+    schemas = {name.schema for name in facts.objects}
+    computes = facts.computes or facts.index_computes or facts.indexed_before
+    if computes or facts.forced or any(map(facts.propagation.through_schema, schemas)):
+        return facts
+    reached = {*facts.changed, *(name for name, _ in facts.changed_indexes)}
+    waiting = list(reached)
+    while waiting:
+        found = set(facts.dependents.get(waiting.pop(), ())) - reached
+        reached |= found
+        waiting += found
+    dependents = {name: others for name, others in facts.dependents.items() if name in reached}
+    objects = tuple([name for name in facts.objects if name in reached])
+    return replace(facts, objects=objects, dependents=dependents)
 
 
 def _rule(source: Fact, fact: Fact) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from .diff import ObjectDiff
 from .lexer import combined_hash
@@ -13,9 +13,10 @@ from .records import Requires, head_record
 from .settings import Settings
 from .state import DeployedObject, Effect, PutObject
 from .tablediff import Alteration
+from .values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Context:
     """What the drafts of one object need to know. ``dirty`` says whether it must be redeployed,
     ``indexes`` which of its indexes must be rebuilt, ``component`` whether it is computed

@@ -16,7 +16,8 @@ from .objects import Action, Statement
 from .operations import Operation
 from .records import change_record, index_record
 from .state import DeployedObject, PutChange, PutIndex, PutObject, Settle
-from .statement import alter_view, or_replace, view_text
+from .statement import alter_view, or_replace, view_text, with_query
+from .viewheader import COMMENT, HeaderChange, header_changes, stated_comment
 
 
 def setup(context: Context) -> dict[Node, list[Operation]]:
@@ -125,12 +126,32 @@ def _stateless(context: Context) -> list[Operation]:
         return [*_data(context, record), *_comment(context)]
     statement = new.body.statements[0]
     action, sql = _body(context)
+    header = () if context.absent else _header_changes(context)
+    if header:
+        return [*_view(context, record, header), *_comment(context)]
     if context.component:
         if not context.absent:
             return _comment(context)
         record = PutObject(replace(record.record, hash=""))  # not done before the fixpoint is
     body = draft(context, "setup", action, sql, digest=statement.hash, effects=(record,))
     return [body, *_comment(context)]
+
+
+def _view(context: Context, record: PutObject, changes: tuple[HeaderChange, ...]) -> list[Operation]:
+    """A view of which more than the query changed, in place: the query first, because that is what
+    Spark may refuse; then its properties. Until the last of them the log has the old ones."""
+    old = context.diff.old
+    assert old is not None
+    _, sql = _body(context)
+    statement = context.new.body.statements[0]
+    text = with_query(old.text, statement.sql[statement.query :])
+    half = PutObject(replace(record.record, hash="", text=text))
+    body = draft(context, "setup", "replace", sql, digest=statement.hash, effects=(half,))
+    after = [
+        draft(context, "setup", "alter", change.sql, change.slug, effects=(half,)) for change in changes[:-1]
+    ]
+    last = draft(context, "setup", "alter", changes[-1].sql, changes[-1].slug, effects=(record,))
+    return [body, *after, last]
 
 
 def _body(context: Context) -> tuple[Action, str]:
@@ -141,22 +162,24 @@ def _body(context: Context) -> tuple[Action, str]:
         return "create", statement.sql
     if new.kind == "materialized_view":
         return "replace" if context.diff.changed else "refresh", statement.sql
-    if _swaps_query(context):
+    if _header_changes(context) is not None:
         return "replace", alter_view(new.physical, statement.sql[statement.query :])
     return "replace", or_replace(statement.sql)
 
 
-def _swaps_query(context: Context) -> bool:
-    """Whether ALTER VIEW is enough: it swaps the query in one metastore call.
-
-    It can do nothing else, so anything but the query must be as deployed, and a list of
-    columns does not survive it.
-    """
+def _header_changes(context: Context) -> tuple[HeaderChange, ...] | None:
+    """What ALTER VIEW must change of a view beside its query, which it swaps in one metastore call;
+    None where it is not enough: it cannot list columns."""
     new, old = context.new, context.diff.old
     statement = new.body.statements[0]
-    if new.kind != "view" or not statement.query or old is None:
-        return False
-    return context.settings.catalog_type(new.physical) == "builtin" and _same_header(statement, old.text)
+    if new.kind != "view" or not statement.query or old is None or not old.text:
+        return None
+    if context.settings.catalog_type(new.physical) != "builtin":
+        return None
+    if _same_header(statement, old.text):
+        return ()
+    kept = frozenset({COMMENT}) if new.comment is not None else frozenset[str]()  # that is set apart
+    return header_changes(new.physical, old.text, statement.sql, kept)
 
 
 def _same_header(statement: Statement, deployed: str) -> bool:
@@ -165,7 +188,7 @@ def _same_header(statement: Statement, deployed: str) -> bool:
     header = wanted[: statement.query]
     if header[-1:].isspace() and deployed.startswith(header):
         return True  # letter for letter, which is nearly always so, and need not be lexed
-    new, old = view_text(wanted), view_text(deployed) if deployed else None
+    new, old = view_text(wanted), view_text(deployed)
     return new is not None and old is not None and new.header == old.header
 
 
@@ -185,7 +208,7 @@ def _data(context: Context, record: PutObject) -> list[Operation]:
 def _made_anew(context: Context) -> bool:
     """Whether setup makes the object without the comment that it had: CREATE OR REPLACE VIEW
     replaces the properties with the text."""
-    replaced = context.new.kind == "view" and context.dirty and not _swaps_query(context)
+    replaced = context.new.kind == "view" and context.dirty and _header_changes(context) is None
     return context.absent or replaced
 
 
@@ -199,11 +222,15 @@ def _comment_due(context: Context) -> bool:
 
 
 def _comment(context: Context) -> list[Operation]:
-    """The comment from the header, which is set apart from the body; without one it is removed."""
+    """The comment from the header, which is set apart from the body; without one it is that of the
+    statement, or removed."""
     if not _comment_due(context):
         return []
     new = context.new
-    literal = None if new.comment is None else quote_literal(new.comment)
+    comment = new.comment
+    if comment is None and new.kind in ("view", "materialized_view"):
+        comment = stated_comment(new.body.statements[0].sql, new.definition)
+    literal = None if comment is None else quote_literal(comment)
     if new.kind in ("table", "data"):
         sql = f"COMMENT ON TABLE {quote(new.physical)} IS {literal or 'NULL'}"
     elif literal is None:
@@ -222,6 +249,8 @@ def _comment(context: Context) -> list[Operation]:
 def _indexes(context: Context) -> list[Operation]:
     """Indexes that changed, and all of them when their object is made anew."""
     new = context.new
+    if not new.indexes:
+        return []
     made = context.absent and (context.dirty or bool(context.diff.pending))
     return [
         draft(

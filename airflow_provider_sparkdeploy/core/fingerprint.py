@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -25,9 +26,29 @@ def repository_fingerprint(
     Reads the disk. What is wrong with the settings is raised, as there; what is wrong with a file
     is part of the fingerprint, and said by whoever parses it.
     """
+    return read_contents(root, environment=environment, overrides=overrides).fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A repository as it was read, and nothing of it parsed. ``digests`` are the hashes of its files, by
+    path, sorted."""
+
+    settings: Settings
+    listing: Listing
+    digests: dict[str, bytes]
+    fingerprint: str
+
+
+def read_contents(root: Path, *, environment: str | None = None, overrides: Iterable[str] = ()) -> Contents:
+    """Read everything once: for the fingerprint, and for whoever parses it then. Reads the disk."""
     settings = load_settings(read_settings_text(root), environment=environment, overrides=overrides)
-    listing = read_files(root, settings.ignore)
-    return fingerprint_of(listing, settings, content_digests(listing))
+    return contents_of(read_files(root, settings.ignore), settings)
+
+
+def contents_of(listing: Listing, settings: Settings) -> Contents:
+    digests = content_digests(listing)
+    return Contents(settings, listing, digests, fingerprint_of(listing, settings, digests))
 
 
 def content_digests(listing: Listing) -> dict[str, bytes]:

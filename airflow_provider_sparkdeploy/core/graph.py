@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from .cache import Memo
+from .cache import MEMO, Memo, version_salt
 from .diagnostics import Diagnostic, near_name
 from .names import Node, ObjectName, display
 from .objects import Change, ObjectDef
@@ -80,21 +80,15 @@ class Graph:
         """All nodes, everything after what it needs."""
         return tuple([self.requires.node(place) for place in self.places])
 
-    def downstream(self, start: Iterable[Node]) -> list[Node]:
-        """These nodes and everything that depends on them, in order."""
+    def downstream(self, start: Iterable[Node]) -> list[int]:
+        """The numbers of these nodes and of everything that depends on them, in order."""
         edges = self.requires.edges
-        reached = bytearray(len(edges))
-        for node in start:
-            reached[self.requires.number(node)] = 1
-        found: list[Node] = []
+        reached = {self.requires.number(node) for node in start}
+        found: list[int] = []
         for place in self.places:
-            if not reached[place]:
-                for target in edges[place]:
-                    if reached[target]:
-                        reached[place] = 1
-                        break
-            if reached[place]:
-                found.append(self.requires.node(place))
+            if place in reached or not reached.isdisjoint(edges[place]):
+                reached.add(place)
+                found.append(place)
         return found
 
 
@@ -114,9 +108,10 @@ def build_graph(repository: Repository) -> Graph:
     external: dict[ObjectName, tuple[str, ...]] = {}
     learned: dict[bytes, Resolved] = {}
     resolve = _Resolving(repository, requires, names, problems)
+    world, look_up = resolve.world, memo.get if memo else None
     for name, item in objects.items():
-        key = resolve.world + item.key
-        known: Resolved | None = memo.get(key) if memo and item.key else None
+        key = world + item.needs
+        known: Resolved | None = look_up(key) if look_up and item.needs else None
         if known is None:
             before = len(problems)
             known = resolve.object(item)
@@ -146,9 +141,11 @@ class _Resolving:
         problems: list[Diagnostic],
     ) -> None:
         self._repository, self._requires, self._names, self._problems = repository, requires, names, problems
-        said = ["\t".join((item.path, *item.change_names)) for item in repository.objects.values()]
-        text = "\n".join([*said, repr(repository.schemas)])
-        self.world = b"graph" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
+        paths = [item.path for item in repository.objects.values()]
+        changes = [item.change_names for item in repository.objects.values()]
+        # The same bytes for equal values, which those of later versions of marshal are not.
+        said = marshal.dumps((version_salt(), paths, changes, repr(repository.schemas)), 2)
+        self.world = MEMO + b"graph" + hashlib.sha256(said).digest()[:16]
 
     @cached_property
     def _resolver(self) -> Resolver:
@@ -175,7 +172,7 @@ class _Resolving:
 
 def _order(edges: list[Numbers], memo: Memo | None) -> tuple[list[int], list[list[int]]]:
     """The order and the cycles; both depend on nothing but the edges."""
-    key = b"order" + hashlib.sha256(marshal.dumps(edges, 2)).digest()
+    key = MEMO + b"order" + hashlib.sha256(marshal.dumps(edges, 2)).digest()
     known: tuple[list[int], list[list[int]]] | None = memo.get(key) if memo else None
     if known is None:
         groups = components(edges)

@@ -165,7 +165,10 @@ def read_sections(text: str, path: str, kind: str, problems: list[Diagnostic]) -
                 (rollback[1], end) if rollback else None,
             )
         )
-    return (markers[0].start() if markers else len(text)), sections
+    preface = markers[0].start() if markers else len(text)
+    if kind != "data" and (not sections or sections[0].kind == "INDEX"):  # else it is all comments
+        _rollback(text, 0, preface, "", path, lines, hidden, problems)
+    return preface, sections
 
 
 def _is_comment(match: re.Match[str], group: str, known: tuple[str, ...], kind: str = "") -> bool:
@@ -219,14 +222,15 @@ def _rollback(
     text: str,
     start: int,
     end: int,
-    section: SectionKind,
+    section: SectionKind | Literal[""],
     path: str,
     lines: _Lines,
     hidden: list[tuple[int, int]],
     problems: list[Diagnostic],
 ) -> tuple[int, int] | None:
-    """The edges of a ``// ROLLBACK`` line inside a section."""
+    """The edges of a ``// ROLLBACK`` line inside a section, or before the first (no ``section``)."""
     found = None
+    where = f"is not for {section}" if section else "without a CHANGE"
     for match in _ROLLBACK.finditer(text, start, end):
         line = lines.at(match.start())
         if _is_comment(match, "word", ("ROLLBACK",)) or _is_hidden(match.start(), hidden):
@@ -243,9 +247,7 @@ def _rollback(
             )
         elif section != "CHANGE":
             problems.append(
-                Diagnostic(
-                    path, line, "SD121", f"// ROLLBACK is not for {section}", "It belongs under a CHANGE."
-                )
+                Diagnostic(path, line, "SD121", f"// ROLLBACK {where}", "It belongs under a CHANGE.")
             )
         elif found:
             problems.append(

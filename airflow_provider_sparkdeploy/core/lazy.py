@@ -1,12 +1,16 @@
-"""A sequence that is made when somebody looks at it.
+"""Values that are made when somebody looks at them.
 
 Of 10,000 cached objects a plan looks closely at a few; the others need not be built.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, TypeVar, overload
+
+from .names import ObjectName
+from .objects import ObjectDef
+from .state import DeployedObject
 
 Item = TypeVar("Item")
 
@@ -48,3 +52,52 @@ class Lazy(Sequence[Item]):
 
     def __repr__(self) -> str:
         return repr(self._all())
+
+
+class Records(MutableMapping[ObjectName, DeployedObject]):
+    """A deployed state whose records are made when somebody looks at them."""
+
+    def __init__(
+        self, packed: dict[tuple[str, ...], tuple[Any, ...]], make: Callable[[bytes], DeployedObject]
+    ) -> None:
+        self._packed = packed  # name -> digest, dependencies, and what ``make`` makes the record of
+        self._make = make
+        self._made: dict[ObjectName, DeployedObject] = {}
+
+    def changed(
+        self, objects: Mapping[ObjectName, ObjectDef], needs: Mapping[ObjectName, tuple[ObjectName, ...]]
+    ) -> list[ObjectName]:
+        """Those objects that are not recorded with their digests and these dependencies."""
+        recorded = self._packed.get
+        return [
+            name
+            for name, item in objects.items()
+            if (found := recorded(name)) is None or found[0] != item.digest or found[1] != needs[name]
+        ]
+
+    def outside(self, names: Container[tuple[str, ...]]) -> list[ObjectName]:
+        """The recorded names that are not among these."""
+        return [ObjectName(*name) for name in self._packed if name not in names]
+
+    def __getitem__(self, name: ObjectName) -> DeployedObject:
+        made = self._made.get(name)
+        if made is None:
+            made = self._made[name] = self._make(self._packed[name][2])
+        return made
+
+    def __setitem__(self, name: ObjectName, record: DeployedObject) -> None:
+        self._made[name] = record
+        self._packed[name] = (record.digest, record.dependencies, b"")
+
+    def __delitem__(self, name: ObjectName) -> None:
+        del self._packed[name]
+        self._made.pop(name, None)
+
+    def __iter__(self) -> Iterator[ObjectName]:
+        return (ObjectName(*name) for name in self._packed)
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._packed

@@ -11,6 +11,7 @@ from .names import display, parse_name
 from .objects import Change, ObjectDef
 from .repository import Repository
 from .resolve import Resolver, make_resolver
+from .syntax import stumble
 
 _NEAR = 0.8  # orders and ordres; not orders and orders_raw
 
@@ -25,6 +26,7 @@ def lint(repository: Repository) -> tuple[Diagnostic, ...]:
     for item in repository.objects.values():
         for change in item.changes:
             found += _unparsed(item, change)
+            found += _mistyped(item, change)
             found += _declared(item, change, resolver)
         found += _logical_names(item, repository)
     return tuple(sorted(set(found)))
@@ -60,6 +62,18 @@ def _unparsed(item: ObjectDef, change: Change) -> Iterator[Diagnostic]:
                 item, statement.line, "SD210",
                 "this statement could not be parsed; its references were found by looking for known names",
                 "Check them with sparkdeploy graph; dependencies= overrides them.",
+            )  # fmt: skip
+
+
+def _mistyped(item: ObjectDef, change: Change) -> Iterator[Diagnostic]:
+    """Queries that a parser does not get through."""
+    for statement in change.statements if item.kind in ("view", "materialized_view") else ():
+        if stopped := stumble(statement.sql):
+            line, word = stopped
+            where = f" near {word}" if word.strip() else ""
+            yield _warning(
+                item, statement.line + line - 1, "SD211", f"the query may have a typing error{where}",
+                "Correct it. If Spark takes it as it is, this is wrong, and worth a report.",
             )  # fmt: skip
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+SESSION_CATALOG = "spark_catalog"
+
 
 class ObjectName(NamedTuple):
     """The identity of an object: folder (logical schema) and object, both case-folded."""
@@ -49,7 +51,7 @@ def object_name(schema: str, name: str) -> ObjectName:
 
 def display(parts: tuple[str, ...]) -> str:
     """A name for people: back-quoted only where a part needs it."""
-    return ".".join(part if _PLAIN.match(part) else quote_part(part) for part in parts)
+    return ".".join([part if _PLAIN.match(part) else quote_part(part) for part in parts])
 
 
 def quote_part(part: str) -> str:
@@ -60,6 +62,11 @@ def quote_part(part: str) -> str:
 def quote(parts: tuple[str, ...]) -> str:
     """A dotted identifier for Spark: every part is quoted."""
     return ".".join(map(quote_part, parts))
+
+
+def in_session_catalog(*parts: str) -> str:
+    """The name of something of ours, whatever the current catalog of a session is."""
+    return quote((SESSION_CATALOG, *parts))
 
 
 def quote_literal(text: str) -> str:

@@ -120,7 +120,7 @@ class ObjectDef(NamedTuple):
     ``physical`` is the name that SQL uses, spelled as the author did, with the catalog first
     where the environment names one. ``definition`` is set for declarative tables, data, and
     for materialized views that declare columns. ``digest`` is equal for objects between
-    which a diff finds nothing; ``key`` identifies the file and everything that it was read with.
+    which a diff finds nothing; ``needs`` for those that refer to the same, by the same rules.
     """
 
     name: ObjectName
@@ -143,7 +143,7 @@ class ObjectDef(NamedTuple):
     change_names: tuple[str, ...] = ()
     computes: tuple[str, ...] = ()
     digest: str = ""
-    key: bytes = b""
+    needs: bytes = b""
 
     @property
     def scripted(self) -> bool:

@@ -37,9 +37,11 @@ def observed_operations(operations: Sequence[Operation], repository: Repository)
 def _with_observations(
     operation: Operation, run: set[ObjectName], repository: Repository, resolver: Resolver
 ) -> Operation:
+    if operation.kind not in ("table", "migration"):
+        return operation
     item = repository.objects.get(operation.object)
     found = set[ObjectName]()
-    if operation.change is not None and operation.kind in ("table", "migration"):
+    if operation.change is not None:
         found |= _altered(operation, item, resolver)
         if operation.phase == "teardown" and operation.action == "run":  # a statement of a rollback
             found.add(operation.object)

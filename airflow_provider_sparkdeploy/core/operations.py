@@ -10,6 +10,7 @@ from .diagnostics import Diagnostic
 from .names import ObjectName, task_part
 from .objects import Action, Kind
 from .state import Effect, PutObject, Settle, subject
+from .values import value
 
 if TYPE_CHECKING:
     from .cycles import Component
@@ -19,7 +20,7 @@ PHASES: tuple[Phase, ...] = ("teardown", "setup", "export")
 _LONGEST_ID = 240  # Airflow takes 250
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Operation:
     """One atomic step.
 

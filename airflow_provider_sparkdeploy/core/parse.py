@@ -7,6 +7,7 @@ be parsed in several processes.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from .csvdata import load_sql, read_data
 from .diagnostics import Diagnostic, did_you_mean, near_name
 from .headers import Attributes, Section, read_sections
 from .lexer import Lexemes, LexError, combined_hash, lex, line_of, split, token_hash, tokens
-from .names import display, object_name
+from .names import SESSION_CATALOG, display, object_name
 from .objects import Change, DependencyRules, Index, Kind, ObjectDef, Statement, TableDef
 from .references import find_references
 from .statement import (
@@ -179,7 +180,9 @@ class _FileReader:
             dropped=dropped,
         )
         names = tuple(change.name for change in body)
-        return found._replace(change_names=names, computes=_computes(found), digest=_digest(found))
+        return found._replace(
+            change_names=names, computes=_computes(found), digest=_digest(found), needs=_needs(found)
+        )
 
     def _no_text(self, start: int, end: int, before: str) -> None:
         """Only comments may stand before the first marker."""
@@ -284,7 +287,7 @@ class _FileReader:
                 f"CHANGE {found[-1].name} comes after {dropping[0]}, which drops the table",
                 "DROP_TABLE must be on the last CHANGE.",
             )
-        return tuple(found)
+        return _without_baselined(found)
 
     def _name(self, section: Section, lines: dict[str, int]) -> str:
         """The name of a section, or nothing, and a problem, where it cannot be told apart."""
@@ -405,7 +408,7 @@ class _FileReader:
     def _other_kind(self, noun: str) -> str:
         """Where a statement belongs that is not in a file of its kind."""
         kind = next((kind for kind, word in _NOUN.items() if word == noun), None)
-        if kind:
+        if kind and kind != self.source.kind:
             return f"Move the file to {self.source.schema}/{kind}/."
         return "Write one, or make it a migration: statements that are run once."
 
@@ -415,7 +418,7 @@ class _FileReader:
         spelled = tuple(part.casefold() for part in head.name)
         wanted = tuple(part.casefold() for part in expected)
         if len(wanted) == 2:
-            wanted = ("spark_catalog", *wanted)
+            wanted = (SESSION_CATALOG, *wanted)
         if not spelled and "${" in source.text:  # with an undefined token nobody can tell
             return
         if not spelled or spelled != wanted[-len(spelled) :]:
@@ -425,6 +428,14 @@ class _FileReader:
                 f"the file creates {display(head.name) or 'nothing'}, its path says {display(expected)}",
                 "Rename one of them; ${schema} is the physical name of the folder.",
             )
+
+
+def _without_baselined(changes: list[Change]) -> tuple[Change, ...]:
+    """All but those that another change stands for: they may stay in the file, and never run beside it."""
+    covered = {
+        name for change in changes if not change.inactive for name in change.baselines if name != change.name
+    }
+    return tuple(change for change in changes if change.name not in covered) or tuple(changes)
 
 
 def _computes(item: ObjectDef) -> tuple[str, ...]:
@@ -450,6 +461,13 @@ def _digest(item: ObjectDef) -> str:
         item.dropped,
     )
     return combined_hash(repr((changes, indexes, header, item.physical)))[:34]
+
+
+def _needs(item: ObjectDef) -> bytes:
+    """One hash over everything of the object that decides what it depends on."""
+    changes = [(c.name, [s.references for s in c.statements], c.dependencies[:-1]) for c in item.changes]
+    said = repr((item.path, changes))
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()[:16]
 
 
 def _folded(text: str | None) -> str | None:

@@ -44,41 +44,43 @@ def parse_files(
     around: Surroundings,
     pack: cache.Pack | None,
     progress: Progress | None = None,
-) -> list[tuple[Key, Packed]]:
-    """What every file, given with the hash of its content, declares, and the key that it has."""
+) -> list[Packed]:
+    """What every file, given with the hash of its content, declares."""
     known = pack.entries if pack else {}
     salts: dict[str, tuple[Key, Key]] = {}
     keys: list[Key] = []
     missing: list[tuple[Key, Key, SourceFile]] = []
-    version = cache.version_salt()
+    version, values = cache.version_salt(), repr(sorted(around.values.items()))
     for file, digest in files:
         folder, _, name = file.path.rpartition("/")
         salt = salts.get(folder)
         if salt is None:
-            salt = salts[folder] = _salts(file, folder, around, version)
+            salt = salts[folder] = _salts(file, folder, around, version, values)
         key = salt[uses_tokens(file.content)] + digest + name.encode("utf-8", "surrogatepass")
         keys.append(key)
         if key not in known:
             missing.append((key, salt[0], file))
     if not missing:
-        return [(key, known[key]) for key in keys]
+        return [known[key] for key in keys]
     added = _parse_missing(missing, around, known, progress)
+    known.update(added)
     if pack:
         pack.forget_others(set(keys))
-        pack.entries.update(added)
         pack.append(added)
-    return [(key, added[key] if key in added else known[key]) for key in keys]
+    return [known[key] for key in keys]
 
 
-def _salts(file: SourceFile, folder: str, around: Surroundings, version: bytes) -> tuple[Key, Key]:
-    """What holds for all files of a folder: for those without tokens, and for those with."""
+def _salts(
+    file: SourceFile, folder: str, around: Surroundings, version: bytes, values: str
+) -> tuple[Key, Key]:
+    """What holds for all files of a folder: for those without tokens, and for those with ``values``."""
     settings = around.settings
     defaults = around.defaults.get((file.schema, folder.rpartition("/")[2]), Attributes())
-    plain = (
+    plain = repr((
         version, settings.environment, settings.environments, folder, settings.physical_schema(file.schema),
         sorted(defaults.values.items()),
-    )  # fmt: skip
-    return _short(repr(plain)), _short(repr((plain, sorted(around.values.items()))))
+    ))  # fmt: skip
+    return _short(plain), _short(plain + values)
 
 
 def _parse_missing(

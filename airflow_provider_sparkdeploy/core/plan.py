@@ -8,7 +8,7 @@ that the object depends on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from .cycles import Component
@@ -138,10 +138,8 @@ class _Builder:
         """The operations of one object one after the other, and all of them after ``before``."""
         linked: list[Operation] = []
         for operation in found:
-            previous = (linked[-1].id,) if linked else ()
-            linked.append(
-                operation.placed(_merge([before, previous]), operation.reasons or self._reasons(operation))
-            )
+            after = _merge([before, (linked[-1].id,)]) if linked else before
+            linked.append(operation.placed(after, operation.reasons or self._reasons(operation)))
         return linked
 
     def _setup(self, torn_down: Mapping[ObjectName, list[str]]) -> list[Operation]:
@@ -154,53 +152,56 @@ class _Builder:
                 exports[Node(*name)] = found
         if not drafts and not exports and not self.component:
             return []
-        ready: dict[Node, tuple[str, ...]] = {}  # what has run when this node is as it should be
-        exported: dict[Node, tuple[str, ...]] = {}  # the same for sinks, which only other sinks wait for
+        requires = self.graph.requires
+        ready: dict[int, tuple[str, ...]] = {}  # what has run when this node is as it should be
+        exported: dict[int, tuple[str, ...]] = {}  # the same for sinks, which only other sinks wait for
         done: list[Operation] = []
         sinks: list[Operation] = []
-        members_left = {item.id: len(item.members) for item in self.component.values()}
-        for node in self.graph.downstream([*drafts, *exports, *(Node(*name) for name in self.component)]):
-            component = self.component.get(node.name)
-            inside = component.members if component else ()
-            needs = self.graph.requires[node]
-            before = _merge(
-                ready[target] for target in needs if target in ready and target.name not in inside
-            )
-            own = torn_down.get(node.name, [])
-            earlier = _merge(exported[target] for target in needs if target in exported)
+        cyclic = {item.id: item for item in self.component.values()}.values()
+        members = {item.id: [requires.number(Node(*name)) for name in item.members] for item in cyclic}
+        members_left = {key: len(places) for key, places in members.items()}
+        for place in self.graph.downstream([*drafts, *exports, *(Node(*name) for name in self.component)]):
+            node = requires.node(place)
+            name = node.name
+            component = self.component.get(name)
+            inside = members[component.id] if component else ()
+            needs = requires.edges[place]
+            before = _merge(ready[target] for target in needs if target in ready and target not in inside)
+            own = torn_down.get(name, [])
+            earlier = _merge(exported[target] for target in needs if target in exported) if exported else ()
             if node in exports:
                 sinks += self._link(exports[node], _merge([before, earlier, tuple(own)]))
-                exported[node] = (sinks[-1].id,)
+                exported[place] = (sinks[-1].id,)
             elif earlier:
-                exported[node] = earlier
+                exported[place] = earlier
             found = drafts.get(node, [])
             if not found and component is None:
-                ready[node] = before
+                ready[place] = before
                 continue
-            main = self._link([item for item in found if item.index is None], _merge([before, tuple(own)]))
+            indexes = _indexes(found)
+            main = [item for item in found if item.index is None] if indexes else found
+            main = self._link(main, _merge([before, tuple(own)]) if own else before)
             done += main
-            ready[node] = (main[-1].id,) if main else before
+            ready[place] = (main[-1].id,) if main else before
             if component is not None:
-                ready[node] = _merge([before, ready[node]])
+                ready[place] = _merge([before, ready[place]])
                 members_left[component.id] -= 1
                 if not members_left[component.id]:
-                    nodes = [Node(*name) for name in component.members]
-                    done += self._fixpoint(component, nodes, ready)
-                    for member in nodes:
-                        done += self._link(_indexes(drafts.get(member, [])), ready[member])
-            else:  # an index waits for its object, and nobody waits for an index
-                done += self._link(_indexes(found), _merge([ready[node], tuple(own)]))
+                    done += self._fixpoint(component, inside, ready)
+                    for member in inside:
+                        done += self._link(_indexes(drafts.get(requires.node(member), [])), ready[member])
+            elif indexes:  # an index waits for its object, and nobody waits for an index
+                done += self._link(indexes, _merge([ready[place], tuple(own)]))
         return done + sinks
 
     def _fixpoint(
-        self, component: Component, nodes: list[Node], ready: dict[Node, tuple[str, ...]]
+        self, component: Component, places: Sequence[int], ready: dict[int, tuple[str, ...]]
     ) -> list[Operation]:
         """The operation that computes a component, if any of its members is dirty."""
-        before = _merge(ready[node] for node in nodes)
+        before = _merge(ready[place] for place in places)
         contexts = [self.contexts[name] for name in component.members if name in self.contexts]
         if not any(context.dirty and context.touched for context in contexts):
-            for node in nodes:
-                ready[node] = before
+            ready.update(dict.fromkeys(places, before))
             return []
         everyone = [
             self.contexts.get(name)
@@ -223,8 +224,7 @@ class _Builder:
             )
         )
         operation = replace(fixpoint(everyone, reasons), depends_on=before)
-        for node in nodes:
-            ready[node] = (operation.id,)
+        ready.update(dict.fromkeys(places, (operation.id,)))
         return [operation]
 
 
@@ -238,4 +238,5 @@ def _indexes(found: list[Operation]) -> list[Operation]:
 
 def _merge(groups: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
     """The operations of all groups, each once, in a fixed order."""
-    return tuple(sorted({operation for group in groups for operation in group}))
+    found = set().union(*groups)
+    return tuple(sorted(found) if len(found) > 1 else found)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from .catalog import Catalog
+from .collecting import without_collector
 from .cycles import Component, check_cycles
 from .diagnostics import Diagnostic, SparkDeployError, did_you_mean
 from .diff import Diff, diff
@@ -48,6 +49,7 @@ class Planned:
     drift: Mapping[ObjectName, str] = field(default_factory=dict)  # what is not as it was recorded, and how
 
 
+@without_collector()
 def make_plan(
     repository: Repository, state: State, *, catalog: Catalog | None = None, request: Request | None = None
 ) -> Planned:

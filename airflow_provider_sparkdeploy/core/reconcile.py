@@ -101,6 +101,8 @@ class _Reconciler:
             self.differs[name] = MISSING
             if self._reported(name, MISSING):
                 return
+            if item is None and record.kind == "materialized_view":
+                return  # it is to go, and its drop takes the data tables that it has left
             del self.real[name]
             self.drift[name] = MISSING
             self.notes.append(DropObject(name))  # its changes are not deployed either, not one of them

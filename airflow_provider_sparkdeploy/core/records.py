@@ -33,7 +33,7 @@ def deployable(item: ObjectDef) -> bool:
 
 
 def text_of(change: Change) -> str:
-    return ";\n".join(statement.sql for statement in change.statements)
+    return ";\n".join([statement.sql for statement in change.statements])
 
 
 def change_record(
@@ -61,13 +61,13 @@ def desired_definition(item: ObjectDef) -> TableDef | None:
 
 def head_record(item: ObjectDef, dependencies: tuple[ObjectName, ...]) -> DeployedObject:
     """An object without its changes and indexes, which are recorded one by one."""
-    scripted = item.scripted
+    body = None if item.scripted else item.body
     return DeployedObject(
         name=item.name,
         kind=item.kind,
         physical=item.physical,
-        hash="" if scripted else item.body.hash,
-        text="" if scripted else text_of(item.body),
+        hash=body.hash if body else "",
+        text=text_of(body) if body else "",
         dependencies=dependencies,
         definition=desired_definition(item),
         lifecycle=item.lifecycle,

@@ -129,7 +129,7 @@ def _fold(parts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 @cache
-def _dialect() -> Any:
+def spark_dialect() -> Any:
     """sqlglot's Spark, made once; it would warn about every statement that it keeps opaque."""
     import logging
 
@@ -145,7 +145,7 @@ def _parse(sql: str) -> exp.Expr | None:
     from sqlglot.errors import SqlglotError
 
     try:
-        trees = _dialect().parse(sql)
+        trees = spark_dialect().parse(sql)
     except (SqlglotError, RecursionError):
         return None
     tree = trees[0] if len(trees) == 1 else None

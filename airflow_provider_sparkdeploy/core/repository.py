@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 
 from . import cache
-from .diagnostics import Diagnostic
-from .files import FOLDER_DEFAULTS, Listing, decode, read_files, read_settings_text
-from .fingerprint import content_digests, fingerprint_of
+from .collecting import without_collector
+from .diagnostics import Diagnostic, near_name
+from .files import FOLDER_DEFAULTS, Listing, decode
+from .fingerprint import Contents, contents_of, read_contents
 from .headers import Attributes, read_sections
 from .lexer import LexError, lex, line_of
 from .names import ObjectName, display, object_name
 from .objects import ObjectDef
 from .parse import unknown_environments
 from .parsing import Surroundings, parse_files
-from .settings import Settings, load_settings
+from .settings import Settings
 from .settingsfile import FILE as SETTINGS_FILE
 from .tokens import built_in_tokens, substitute
 
+_SECRET = re.compile(r"passw(or)?d|secret|credential|(api|access|private)_?key|(^|_)token$")
 _ONE_LINE = "Keep one //// METADATA line and comments; objects have files of their own."
 
 
@@ -47,25 +51,29 @@ def open_repository(
     progress: Callable[[int, int], None] | None = None,
 ) -> Repository:
     """Read and parse the repository at ``root``."""
-    settings = load_settings(read_settings_text(root), environment=environment, overrides=overrides)
-    listing = read_files(root, settings.ignore)
-    pack = cache.Pack(f"{root.resolve()}\x1f{settings.environment}") if use_cache else None
-    return build_repository(listing, settings, pack, progress)
+    contents = read_contents(root, environment=environment, overrides=overrides)
+    return parse_contents(contents, root if use_cache else None, progress)
 
 
-def build_repository(
-    listing: Listing,
-    settings: Settings,
-    pack: cache.Pack | None = None,
-    progress: Callable[[int, int], None] | None = None,
+def build_repository(listing: Listing, settings: Settings) -> Repository:
+    """The repository that these files are, without a cache."""
+    return parse_contents(contents_of(listing, settings))
+
+
+@without_collector()
+def parse_contents(
+    contents: Contents, root: Path | None = None, progress: Callable[[int, int], None] | None = None
 ) -> Repository:
-    """Parse what is not in the cache, and put the objects together."""
+    """Parse what is not in the cache, and put the objects together. The cache is that of ``root``."""
+    listing, settings, digests = contents.listing, contents.settings, contents.digests
+    pack = cache.Pack(f"{root.resolve()}\x1f{settings.environment}") if root is not None else None
     problems = list(listing.problems)
-    files = sorted(listing.files, key=lambda file: file.path)  # whatever order they were found in
+    files = sorted(listing.files)  # whatever order they were found in
     folders = {file.schema for file in files}
     schemas = {folder.casefold(): settings.physical_schema(folder) for folder in sorted(folders)}
     values = built_in_tokens(schemas)
     problems += _token_problems(settings, {*values, "schema"})
+    problems += _folder_problems(settings, set(schemas))
     around = Surroundings(settings, {}, {**settings.tokens, **values})
     defaults = {
         (schema, kind): _folder_defaults(schema, kind, content, around, problems)
@@ -73,16 +81,16 @@ def build_repository(
     }
 
     around = replace(around, defaults=defaults)
-    digests = content_digests(listing)
     found: list[ObjectDef] = []
     broken: dict[ObjectName, str] = {}
     parsed_files = parse_files(zip(files, digests.values(), strict=True), around, pack, progress)
-    for file, (key, packed) in zip(files, parsed_files, strict=True):
-        parsed = cache.unpack(packed, key)
-        problems += parsed.problems
-        if parsed.object is not None:
-            found.append(parsed.object)
-        elif any(item.severity == "error" for item in parsed.problems):
+    for file, packed in zip(files, parsed_files, strict=True):
+        item, told = cache.unpack(packed)
+        if told:
+            problems += told
+        if item is not None:
+            found.append(item)
+        elif any(problem.severity == "error" for problem in told):
             name = object_name(file.schema, file.object)
             if name in broken:
                 problems.append(_twice(name, file.path, broken[name]))
@@ -96,10 +104,23 @@ def build_repository(
         for name, path in broken.items()
         if name in objects
     ]
-    fingerprint = fingerprint_of(listing, settings, digests)
     memo = cache.Memo(pack) if pack else None
-    told = tuple(sorted(set(problems)))
-    return Repository(objects, settings, schemas, fingerprint, told, memo, frozenset(broken))
+    sure = tuple(sorted(set(problems)))
+    return Repository(objects, settings, schemas, contents.fingerprint, sure, memo, frozenset(broken))
+
+
+def empty_remark(repository: Repository, root: Path) -> tuple[Diagnostic, ...]:
+    """An empty repository is legal, and nearly always the wrong folder."""
+    if repository.objects or repository.problems:
+        return ()
+    return (
+        Diagnostic(
+            "", 0, "SD105", f"there are no objects in {root}",
+            "Objects are files at <schema>/<kind>/<object>.sql. Is it the right folder (--repository; in a DAG, "
+            "repository=)? sparkdeploy init makes an example.",
+            severity="warning",
+        ),
+    )  # fmt: skip
 
 
 def _token_problems(settings: Settings, built_in: set[str]) -> Iterator[Diagnostic]:
@@ -116,6 +137,27 @@ def _token_problems(settings: Settings, built_in: set[str]) -> Iterator[Diagnost
                 file, line, "SD102", f"the value of token {name} holds another token: {value}",
                 "Values are taken as they are: write the text itself.",
             )  # fmt: skip
+        if _SECRET.search(name):
+            yield Diagnostic(
+                file, line, "SD109", f"token {name} is named like a secret, and its value is no secret",
+                "The text of a statement, tokens replaced, is in logs, plans and the history. Keep secrets in the "
+                "settings of Spark.", severity="warning",
+            )  # fmt: skip
+
+
+def _folder_problems(settings: Settings, folders: set[str]) -> Iterator[Diagnostic]:
+    """Settings of a folder that is not there, where another has nearly that name: a typing error
+    would deploy that one elsewhere. (Others may be of folders that are yet to come.)"""
+    through = settings.propagation
+    for key, named in (
+        ("schemas", {*settings.schemas}),
+        ("propagation", {*through.schema_by_folder, *through.compute_by_folder}),
+    ):
+        for name in sorted(named - folders):
+            if near := near_name(name, folders - named):
+                yield Diagnostic(
+                    SETTINGS_FILE, 1, "SD108", f"{key}: there is no schema folder {name}", near, severity="warning"
+                )  # fmt: skip
 
 
 def _folder_defaults(
@@ -173,10 +215,10 @@ def _twice(name: ObjectName, path: str, first: str) -> Diagnostic:
 
 def _by_name(found: list[ObjectDef], shared: bool, problems: list[Diagnostic]) -> dict[ObjectName, ObjectDef]:
     objects: dict[ObjectName, ObjectDef] = {}
-    for item in found:
+    for item in sorted(found, key=itemgetter(0)):  # of equals, the one that was found first stays first
         first = objects.setdefault(item.name, item)
         if first is not item:
             problems.append(_twice(item.name, item.path, first.path))
     if shared:
         _check_physical(objects, problems)
-    return dict(sorted(objects.items()))
+    return objects

@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .names import Node, ObjectName, parse_name
+from .names import SESSION_CATALOG, Node, ObjectName, parse_name
 from .objects import ObjectDef
 from .repository import Repository
-
-_SESSION_CATALOG = "spark_catalog"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,7 @@ class Resolver:
             found = ObjectName(schema, parts[0])
             return found if found in self.objects else None
         if len(parts) == 2:
-            parts = (self.catalogs.get(schema, _SESSION_CATALOG), *parts)
+            parts = (self.catalogs.get(schema, SESSION_CATALOG), *parts)
         for folder in self.folders.get(parts[:-1], ()):
             found = ObjectName(folder, parts[-1])
             if found in self.objects:
@@ -93,7 +91,7 @@ def last_node(item: ObjectDef) -> Node:
 def physical_schema(parts: tuple[str, ...]) -> tuple[str, ...]:
     """A physical schema as folders are found by it: folded, and with its catalog."""
     full = tuple(part.casefold() for part in parts)
-    return full if len(full) > 1 else (_SESSION_CATALOG, *full)
+    return full if len(full) > 1 else (SESSION_CATALOG, *full)
 
 
 def make_resolver(repository: Repository) -> Resolver:

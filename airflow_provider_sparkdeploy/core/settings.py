@@ -30,8 +30,9 @@ _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
 _CATALOG_TYPES: Final = ("builtin", "delta", "iceberg", "jdbc")
 _SIDE_SCHEMAS: Final = ("log_schema", "data_schema")
 _SCALARS: Final = (*_CHOICES, *_SIDE_SCHEMAS, "max_fixpoint_iterations", "retention")
+_NAMED: Final = ("tokens", "schemas", "catalogs")  # mappings of names, merged name by name
 _SETTABLE: Final = (*_SCALARS, "propagation.schema", "propagation.compute")
-_SHARED: Final = (*_SCALARS, "tokens", "schemas", "catalogs", "propagation")
+_SHARED: Final = (*_SCALARS, *_NAMED, "propagation")
 _TOP: Final = (*_SHARED, "environments", "default_environment", "ignore")
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION: Final = re.compile(r"([0-9]{1,9})\s*([smhd]?)\Z")
@@ -108,8 +109,7 @@ def load_settings(
         own[name] = reader.shared(section, path)
     chosen = _choose(reader, environment, document.get("default_environment"), tuple(environments))
     for key, value in own.get(chosen, {}).items():
-        merged = key in ("tokens", "schemas", "catalogs")
-        values[key] = {**values.get(key, {}), **value} if merged else value
+        values[key] = {**values.get(key, {}), **value} if key in _NAMED else value
     ignore = document.get("ignore") or []
     if not isinstance(ignore, list) or not all(isinstance(item, str) for item in ignore):
         reader.error(
@@ -168,7 +168,7 @@ def _override(reader: _Reader, values: dict[str, Any], override: str) -> str:
     key = key.strip()
     section, dot, rule = key.partition(".")
     tokens: Mapping[str, str] = values.get("tokens", {})
-    if not equals or not key:
+    if not equals or not key or (dot and not rule):
         reader.report("", 0, f"--set {override} is not key=value", "Write --set name=value.")
     elif key in _SCALARS:
         values |= reader.shared({key: value}, ("--set",))
@@ -184,16 +184,22 @@ def _override(reader: _Reader, values: dict[str, Any], override: str) -> str:
             )
         else:
             values["propagation"] = replace(values.get("propagation", Propagation()), **{rule: on})
+    elif dot and section in _NAMED and key.casefold() not in tokens:
+        given = reader.shared({section: {rule: value}}, ("--set",))
+        values[section] = {**values.get(section, {}), **given[section]}
+        return rule.casefold() if section == "tokens" else ""
     elif key in _TOP and key not in tokens:
         reader.report(
             "",
             0,
             f"--set: {key} cannot be set here",
-            f"Change it in {FILE}; --set takes {', '.join(_SCALARS)}.",
+            f"Change it in {FILE}; --set takes {', '.join(_SETTABLE)}, and {', '.join(f'{name}.<name>' for name in _NAMED)}.",
         )
-    elif key.casefold() not in tokens and (near := near_name(key.casefold(), _SETTABLE, cutoff=0.8)):
-        advice = f"{near} If it is meant as a token, declare it under tokens: in {FILE} first."
-        reader.report("", 0, f"--set: {key} is nearly a setting", advice)
+    elif key.casefold() not in tokens and (
+        near := near_name(key.casefold(), (*_SETTABLE, *tokens), cutoff=0.8)
+    ):
+        advice = f"{near} If it is meant as a token of its own, declare it under tokens: in {FILE} first."
+        reader.report("", 0, f"--set: {key} is neither a setting nor a token, but nearly one", advice)
     else:
         name = key.casefold()
         values["tokens"] = {**tokens, name: reader.token(key, value, ("--set",))}
@@ -329,6 +335,10 @@ class _Reader:
         flags = {"schema": True, "compute": True}
         folders: dict[str, dict[str, bool]] = {"schema": {}, "compute": {}}
         named = {(*path, key): item for key, item in value.items() if key not in flags and key != "schemas"}
+        for where in named:
+            if near := near_name(where[-1].casefold(), (*flags, "schemas")):
+                advice = f"{near} If it is a schema folder, put it under schemas: there."
+                self.error(where, f"unknown setting propagation.{where[-1]}", advice)
         named |= {(*path, "schemas", key): item for key, item in self.mapping(value, "schemas", path).items()}
         for key in flags:
             if key in value and isinstance(value[key], bool):

@@ -38,6 +38,7 @@ _SEGMENTS = {
     "order": (_AFTER_CONDITION, ""),
 }
 _KEYS = _TABLE_WORDS | _AFTER_ON | _AFTER_SELECT | _SEGMENTS.keys() | {"(", ")"}
+_MARKS = frozenset({"(", ")", ",", "|>"})  # never a name
 _CALLED = frozenset({"left", "right", "window", "insert"})  # also functions or operators
 
 
@@ -54,7 +55,11 @@ def find_cuts(found: Lexemes) -> list[Cut]:
     lower = found.lower
     if lower[0] == "merge":  # ON means more in a MERGE
         return []
-    keys = [position for position, word in enumerate(lower) if word in _KEYS and counts(lower, position)]
+    keys = [
+        position
+        for position, word in enumerate(lower)
+        if word in _KEYS and (word in _MARKS or counts(lower, position))
+    ]
     cuts: list[Cut] = []
     at = 0
     while at < len(keys):
@@ -83,7 +88,7 @@ def shrink(text: str, found: Lexemes, cuts: list[Cut]) -> str:
 def counts(lower: list[str], position: int) -> bool:
     """Whether a word is the keyword: not a part of a dotted name, nor IS DISTINCT FROM."""
     word = lower[position]
-    if word in ("(", ")", ",", "|>"):
+    if word in _MARKS:
         return True
     previous = lower[position - 1] if position else ""
     following = lower[position + 1] if position + 1 < len(lower) else ""

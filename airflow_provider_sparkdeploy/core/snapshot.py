@@ -6,17 +6,14 @@ that only what came after is read. Like the pack of parsed files, it may be dele
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import marshal
-import zlib
-from collections.abc import Container, Iterator, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .cache import cache_folder, replace_file, version_salt
-from .lazy import Lazy
+from .cache import cache_folder, read_checked, version_salt, write_checked
+from .lazy import Lazy, Records
 from .names import Node, ObjectName
 from .objects import Column, TableDef
 from .state import DeployedChange, DeployedIndex, DeployedObject, State
@@ -33,59 +30,15 @@ class Snapshot:
     state: Records
 
 
-class Records(MutableMapping[ObjectName, DeployedObject]):
-    """A deployed state whose records are made when somebody looks at them."""
-
-    def __init__(self, packed: dict[tuple[str, ...], tuple[Any, ...]]) -> None:
-        self._packed = packed  # name -> digest, dependencies, everything else as bytes
-        self._made: dict[ObjectName, DeployedObject] = {}
-
-    def same(self, name: ObjectName, digest: str, dependencies: tuple[ObjectName, ...]) -> bool:
-        """Whether an object is recorded with this digest and these dependencies."""
-        packed = self._packed.get(name)
-        return packed is not None and packed[0] == digest and packed[1] == dependencies
-
-    def outside(self, names: Container[tuple[str, ...]]) -> list[ObjectName]:
-        """The recorded names that are not among these."""
-        return [ObjectName(*name) for name in self._packed if name not in names]
-
-    def __getitem__(self, name: ObjectName) -> DeployedObject:
-        made = self._made.get(name)
-        if made is None:
-            packed = self._packed[name]
-            made = self._made[name] = _unpack(marshal.loads(packed[2]))
-        return made
-
-    def __setitem__(self, name: ObjectName, record: DeployedObject) -> None:
-        self._made[name] = record
-        self._packed[name] = (record.digest, record.dependencies, b"")
-
-    def __delitem__(self, name: ObjectName) -> None:
-        del self._packed[name]
-        self._made.pop(name, None)
-
-    def __iter__(self) -> Iterator[ObjectName]:
-        return (ObjectName(*name) for name in self._packed)
-
-    def __len__(self) -> int:
-        return len(self._packed)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._packed
-
-
 def load_snapshot(log: Path, data: bytes) -> Snapshot | None:
     """The snapshot of this log, if it is one of what ``data`` begins with."""
-    try:
-        raw = _path(log).read_bytes()
-        if zlib.crc32(memoryview(raw)[4:]) != int.from_bytes(raw[:4], "big"):
-            return None
-        salt, length, digest, environment, objects = marshal.loads(memoryview(raw)[4:])
-    except (OSError, ValueError, EOFError, TypeError):
+    found = read_checked(_path(log))
+    if not isinstance(found, tuple) or len(found) != 5:
         return None
+    salt, length, digest, environment, objects = found
     if salt != _salt() or length > len(data) or _digest(memoryview(data)[:length]) != digest:
         return None
-    return Snapshot(length, environment, Records(objects))
+    return Snapshot(length, environment, Records(objects, _unpack))
 
 
 def save_snapshot(log: Path, data: bytes, environment: str, state: State) -> None:
@@ -94,11 +47,7 @@ def save_snapshot(log: Path, data: bytes, environment: str, state: State) -> Non
         tuple(name): (record.digest, tuple(map(tuple, record.dependencies)), marshal.dumps(_pack(record)))
         for name, record in state.items()
     }
-    body = marshal.dumps((_salt(), len(data), _digest(data), environment, objects))
-    with contextlib.suppress(OSError):
-        path = _path(log)
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        replace_file(path, zlib.crc32(body).to_bytes(4, "big") + body)
+    write_checked(_path(log), (_salt(), len(data), _digest(data), environment, objects))
 
 
 def _salt() -> bytes:
@@ -132,7 +81,7 @@ def _pack(r: DeployedObject) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _unpack(p: tuple[Any, ...]) -> DeployedObject:
+def _unpack(packed: bytes) -> DeployedObject:
     (
         name,
         kind,
@@ -148,7 +97,7 @@ def _unpack(p: tuple[Any, ...]) -> DeployedObject:
         changes,
         indexes,
         *rest,
-    ) = p
+    ) = marshal.loads(packed)
     if definition is not None:
         definition = TableDef(tuple([Column(*column) for column in definition[0]]), *definition[1:])
     return DeployedObject(

@@ -14,6 +14,7 @@ from typing import Any
 from .names import Node, ObjectName
 from .objects import Column, Kind, Lifecycle, TableDef
 from .statement import index_name
+from .values import value
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class DeployedIndex:
         return index_name(self.sql) or self.name
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class DeployedObject:
     """What was recorded of an object when it was deployed.
 
@@ -82,7 +83,7 @@ class DeployedObject:
         return self.kind == "migration" or (self.kind == "table" and bool(self.changes))
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class PutObject:
     """The object is as ``record`` says; its changes and indexes are kept unless it gives some."""
 
@@ -118,7 +119,7 @@ class DropIndex:
     index: str
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Settle:
     """Everything that a file says is deployed: the last effect of an object's operations."""
 

@@ -215,6 +215,14 @@ def alter_view(physical: tuple[str, ...], query: str) -> str:
     return f"ALTER VIEW {quote(physical)} AS\n{query}"
 
 
+def with_query(sql: str, query: str) -> str:
+    """A CREATE VIEW with another query behind its AS."""
+    found = lex(sql)
+    start = query_at(found, read_head(found))
+    assert start is not None, "it was read as a view"
+    return sql[: found.starts[start]] + query
+
+
 def statement_text(text: str, found: Lexemes) -> str:
     start, end = found.span
     return text[start:end]

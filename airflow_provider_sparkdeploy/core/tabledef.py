@@ -20,6 +20,7 @@ __all__ = [
     "canonical_partition",
     "canonical_type",
     "clustering",
+    "read_properties",
     "table_definition",
     "type_key",
 ]
@@ -118,7 +119,7 @@ def _definition(cursor: Cursor) -> TableDef:
             cursor.accept("cluster", "by")
             layout.append(clustering(_name_list(cursor, spelled)))
         elif cursor.accept("tblproperties"):
-            properties.update(_properties(cursor))
+            properties.update(read_properties(cursor))
         elif (text := cursor.comment()) is not None:
             comment = text
         else:
@@ -242,7 +243,7 @@ def _buckets(cursor: Cursor, spelled: Mapping[str, str]) -> str:
     return bucketing(int(cursor.take().text), columns, order)
 
 
-def _properties(cursor: Cursor) -> dict[str, str]:
+def read_properties(cursor: Cursor) -> dict[str, str]:
     found: dict[str, str] = {}
     cursor.expect_op("(")
     while True:

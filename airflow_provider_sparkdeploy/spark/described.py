@@ -30,7 +30,9 @@ _LABELS = (
     "Table Properties", "Statistics", "Location", "Serde Library", "InputFormat", "OutputFormat",
     "Storage Properties", "Partition Provider", "Partition Columns", "Schema",
 )  # fmt: skip
-_LABEL = re.compile(rf"^({'|'.join(_LABELS)}): ", re.MULTILINE)
+# Spark prints the label alone where there is nothing to say: a comment that is empty.
+_LABEL = re.compile(rf"^({'|'.join(_LABELS)})(: |$)", re.MULTILINE)
+_FIRST_FREE_TEXT = _LABELS.index("Comment")
 _TREE = re.compile(r"^ \|-- (.*): [a-z]", re.MULTILINE)
 
 _RAW_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
@@ -67,9 +69,7 @@ def from_extended(information: str) -> Described:
         _listed(entries.get("Sort Columns", "")),
         _clustering_property(properties.get("clusteringColumns", "")),
     )
-    columns = _own_names(
-        _TREE.findall(entries.get("Schema", "")), _listed(entries.get("View Query Output Columns", ""))
-    )
+    columns = _named(_TREE.findall(entries.get("Schema", "")))
     definition = _definition(
         entries.get("Provider", ""), partitioning, properties, entries.get("Comment", "")
     )
@@ -82,11 +82,8 @@ def from_json(described: Mapping[str, Any], properties: Mapping[str, str]) -> De
     """DESCRIBE TABLE EXTENDED ... AS JSON and SHOW TBLPROPERTIES, which leave nothing open."""
     kind = _kind(described.get("type", ""))
     if kind == "view":
-        own = _own_names(
-            [column["name"] for column in described.get("columns", ())],
-            described.get("view_query_output_columns", ()),
-        )
-        definition = TableDef(own, "", (), _kept(properties), described.get("comment", ""))
+        columns = _named(column["name"] for column in described.get("columns", ()))
+        definition = TableDef(columns, "", (), _kept(properties), described.get("comment", ""))
         return Described(kind, definition, described.get("view_text"), properties.get(MARKER))
     partitioning = _partitioning(
         described.get("partition_columns", ()),
@@ -129,9 +126,8 @@ def from_rows(rows: Sequence[Mapping[str, Any]], properties: Mapping[str, str]) 
     )
     kind = _kind(told.get("Type", ""))
     if kind == "view":
-        columns = [column.name for column in columns_of_rows(rows)]
-        own = _own_names(columns, _listed(told.get("View Query Output Columns", "")))
-        definition = TableDef(own, "", (), definition.properties, definition.comment)
+        columns = _named(column.name for column in columns_of_rows(rows))
+        definition = TableDef(columns, "", (), definition.properties, definition.comment)
     return Described(kind, definition, told.get("View Text"), properties.get(MARKER))
 
 
@@ -153,10 +149,8 @@ def from_parameters(
     properties = {key: _shown(key, value) for key, value in parameters.items()}
     comment, marker = parameters.get("comment", ""), parameters.get(MARKER)
     if kind == "view":
-        own = _own_names(
-            [field.name for field in fields], _numbered(parameters, "view.query.out", "numCols", "col")
-        )
-        return ObservedObject(kind, TableDef(own, "", (), _kept(properties), comment), text, marker)
+        names = _named(field.name for field in fields)
+        return ObservedObject(kind, TableDef(names, "", (), _kept(properties), comment), text, marker)
     by = _numbered(parameters, "spark.sql.sources.schema", "numPartCols", "partCol")
     partitioning = _partitioning(
         by,
@@ -253,7 +247,8 @@ def _entries(information: str) -> tuple[dict[str, str], bool]:
     for match, end in zip(found, ends, strict=True):
         entries.setdefault(match[1], information[match.end() : end])
     places = [_LABELS.index(match[1]) for match in found]
-    return entries, places == sorted(set(places))
+    told = all(match[2] or at <= _FIRST_FREE_TEXT for match, at in zip(found, places, strict=True))
+    return entries, told and places == sorted(set(places))
 
 
 def _kind(told: str) -> ObservedKind:
@@ -297,9 +292,9 @@ def _listed(text: str) -> tuple[str, ...]:
     return tuple(name.replace("``", "`") for name in re.findall(r"`((?:[^`]|``)*)`", text))
 
 
-def _own_names(columns: Sequence[str], of_query: Sequence[str]) -> tuple[Column, ...]:
-    """The columns that a view names itself; none where it takes those of its query."""
-    return () if list(columns) == list(of_query) else tuple(Column(name, "") for name in columns)
+def _named(columns: Iterable[str]) -> tuple[Column, ...]:
+    """The columns of a view, of which nothing but the names is compared."""
+    return tuple(Column(name, "") for name in columns)
 
 
 def _type_of(field: Mapping[str, Any]) -> str:

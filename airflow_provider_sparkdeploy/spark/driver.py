@@ -214,7 +214,11 @@ class Driver:
             with self._opening:
                 self._sessions.pop(name, None)
             return {}
+        if "cancel" in request:
+            self._spark.result().sparkContext.cancelJobGroup(name)
+            return {}
         session = self._session(name)
+        session.sparkContext.setJobGroup(name, "sparkdeploy", interruptOnCancel=True)  # of this thread
         if "schema" in request:
             return {"schema": json.loads(session.sql(request["schema"])._jdf.schema().json())}
         frame = session.sql(request["sql"])

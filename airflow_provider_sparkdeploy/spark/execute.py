@@ -21,9 +21,9 @@ from ..core.names import display, quote
 from ..core.operations import Operation
 from ..core.state import DeployedObject, PutObject
 from ..core.statement import read_head, view_text
+from ..core.viewheader import stated_comment
 from . import marks
-from .fixpoint import FixpointResult, Member, resume_fixpoint, run_fixpoint
-from .matview import create_empty, drop_view, refresh
+from .matview import Member, create_empty, drop_view, refresh
 from .session import Spark, SparkFailure
 from .target import Target
 
@@ -161,6 +161,8 @@ def finish_view(operation: Operation, spark: Spark, target: Target, attempt: str
 
     An attempt that has swapped some members of a cycle and not the others is finished here.
     """
+    from .fixpoint import resume_fixpoint
+
     return resume_fixpoint(
         spark,
         _members(operation),
@@ -173,7 +175,9 @@ def finish_view(operation: Operation, spark: Spark, target: Target, attempt: str
 def _fixpoint(
     members: list[Member], spark: Spark, target: Target, attempt: str, on_pass: OnPass | None
 ) -> Detail:
-    result: FixpointResult = run_fixpoint(
+    from .fixpoint import run_fixpoint  # it needs a parser, which other operations do without
+
+    result = run_fixpoint(
         spark,
         members,
         data_schema=target.data_schema,
@@ -199,7 +203,10 @@ def _member(record: DeployedObject) -> Member:
     if parts is None:
         raise problem("SD803", f"{record.name} has no query", advice="Plan again.")
     columns = record.definition.columns if record.definition else ()
-    return Member(record.name, record.physical, parts.query, columns, record.hash)
+    comment = record.comment
+    if comment is None:
+        comment = stated_comment(record.text, record.definition)
+    return Member(record.name, record.physical, parts.query, columns, record.hash, comment)
 
 
 def _left_over(operation: Operation, failure: SparkFailure) -> SparkDeployError:

@@ -17,12 +17,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ..core.diagnostics import problem
-from ..core.names import ObjectName, display, quote, quote_part
+from ..core.names import SESSION_CATALOG, ObjectName, display, quote, quote_part
 from ..core.polarity import refusals
 from ..core.rewrite import MemberOf, Template, template
 from .matview import (
     RETENTION,
-    SESSION_CATALOG,
     Member,
     check_name,
     create_table,

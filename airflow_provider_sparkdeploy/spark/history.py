@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..core.deploylog import Entry, decode_entry, encode_entry
-from ..core.names import quote, quote_literal
+from ..core.names import in_session_catalog, quote_literal
 from .session import Row, Spark, SparkFailure
 
 TABLE = "deploy_log"
@@ -30,6 +30,15 @@ class Numbered:
 
     number: int
     entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """How far a history was read: its last batch, and what that ends with. The number alone says little:
+    the history of another environment, and one that was made anew, count the same way."""
+
+    batch: int = 0
+    ends: str = ""
 
 
 def due(entries: Iterable[Entry]) -> list[Numbered]:
@@ -68,12 +77,12 @@ def recorded(items: Iterable[Numbered]) -> list[Entry]:
 
 
 def _of(schema: str, environment: str) -> str:
-    return f"{quote((schema, TABLE))} WHERE environment = {quote_literal(environment)}"
+    return f"{in_session_catalog(schema, TABLE)} WHERE environment = {quote_literal(environment)}"
 
 
 def append(spark: Spark, schema: str, environment: str, items: Sequence[Numbered]) -> None:
     """Add entries, in their order, behind all others."""
-    table = quote((schema, TABLE))
+    table = in_session_catalog(schema, TABLE)
     for statement in _inserts(table, environment, items):
         try:
             spark.sql(statement)
@@ -108,37 +117,53 @@ def _inserts(table: str, environment: str, items: Sequence[Numbered]) -> Iterato
 
 def read(spark: Spark, schema: str, environment: str) -> list[Numbered]:
     """Everything that was ever done, in order; empty where nothing was."""
-    return read_after(spark, schema, environment, 0)[0]
+    return read_after(spark, schema, environment, Point())[0]
 
 
-def read_after(spark: Spark, schema: str, environment: str, serial: int) -> tuple[list[Numbered], int]:
-    """What was done after the batch of number ``serial``, and the number of the last batch.
+def read_after(
+    spark: Spark, schema: str, environment: str, point: Point
+) -> tuple[list[Numbered], Point, bool]:
+    """What was done since a point, the point where the history ends, and whether it goes on from the
+    first to the second.
 
-    Batches only count up, so whoever has folded all up to one needs only what came after. A
-    history that ends before ``serial`` is another one, made anew: all of it is read.
+    Batches only count up, so whoever has folded all up to one needs only what came after. A history
+    that does not have that point is another one: all of it is read.
     """
-    last = last_batch(spark, schema, environment)
-    first = serial if serial <= last else 0
-    if first == last:
-        return [], last
+    last, known = _ends(spark, schema, environment, point.batch)
+    first = point.batch if known == point else 0
+    if first == last.batch:
+        return [], last, known == point
     rows = spark.sql(
         "SELECT number, min(struct(batch, place, entry)) AS first "
         f"FROM {_of(schema, environment)} GROUP BY run, number HAVING min(batch) > {first} ORDER BY first"
     )
-    return [_numbered(row["number"], row["first"]["entry"]) for row in rows], last
+    return [_numbered(row["number"], row["first"]["entry"]) for row in rows], last, known == point
 
 
-def last_batch(spark: Spark, schema: str, environment: str) -> int:
-    """The number of the last batch; 0 where there is no history."""
-    rows = _rows(spark, f"SELECT coalesce(max(batch), 0) AS last FROM {_of(schema, environment)}")
-    return int(rows[0]["last"]) if rows else 0
+def last_point(spark: Spark, schema: str, environment: str) -> Point:
+    """Where the history ends."""
+    return _ends(spark, schema, environment, 0)[0]
+
+
+def _ends(spark: Spark, schema: str, environment: str, batch: int) -> tuple[Point, Point]:
+    """The end of the history, and that of one of its batches."""
+    rows = _rows(
+        spark,
+        "SELECT coalesce(max(batch), 0) AS last, max(struct(batch, place, row)).row AS ends, "
+        f"(max(struct(place, row)) FILTER (WHERE batch = {batch})).row AS known FROM "
+        f"(SELECT *, concat_ws('/', run, number, at) AS row FROM {_of(schema, environment)})",
+    )
+    found = rows[0] if rows else {}
+    ends = ((found.get("last", 0), found.get("ends")), (batch, found.get("known")))
+    last, known = (Point(int(number), f"{environment}/{end or ''}") for number, end in ends)
+    return last, known
 
 
 def read_run(spark: Spark, schema: str, run: str) -> list[Numbered]:
     """What the history has of one run."""
     rows = _rows(
         spark,
-        f"SELECT number, min(entry) AS entry FROM {quote((schema, TABLE))} "
+        f"SELECT number, min(entry) AS entry FROM {in_session_catalog(schema, TABLE)} "
         f"WHERE run = {quote_literal(run)} GROUP BY number ORDER BY number",
     )
     return [_numbered(row["number"], row["entry"]) for row in rows]

@@ -24,7 +24,7 @@ from ..core.declaration import (
     view_statement,
 )
 from ..core.lexer import LexError, lex
-from ..core.names import ObjectName, object_name, parse_name, quote, quote_literal
+from ..core.names import SESSION_CATALOG, ObjectName, object_name, parse_name, quote, quote_literal
 from ..core.objects import Column, Kind, TableDef
 from ..core.references import find_references
 from ..core.settings import Settings
@@ -33,7 +33,7 @@ from ..core.statement import read_head
 from .asking import Asking
 from .catalog import inspect
 from .described import columns_of
-from .matview import MISSING, SESSION_CATALOG, data_table_of
+from .matview import MISSING, data_table_of
 from .session import Row, Sessions, Spark, SparkFailure
 from .wanted import Wanted
 
@@ -204,7 +204,7 @@ def _draft(
         return LeftOut(str(name), f"Spark refuses to describe it: {failure}")
     return LeftOut(
         str(name),
-        "is a materialized view",
+        "it is a materialized view",
         "Write its file, or take it from the repository that deploys it; then drop what is there.",
     )
 
@@ -296,7 +296,7 @@ def _view(
     if behind is not None and behind[-1].startswith("mv_"):
         return LeftOut(
             str(name),
-            "is a materialized view that SparkDeploy keeps",
+            "it is a materialized view that SparkDeploy keeps",
             "Take its file from the repository that deploys it.",
         )
     detail = _detail(spark, quote((*place.schema, spelled)))
@@ -353,7 +353,7 @@ def _function(spark: Spark, place: _Place, name: ObjectName, spelled: str) -> Dr
         spark.sql(f"DESCRIBE FUNCTION EXTENDED {quote((*place.schema, spelled))}")
     )
     if not parts:
-        return LeftOut(str(name), "is not written in SQL", "A file can hold SQL functions only.")
+        return LeftOut(str(name), "it is not written in SQL", "A file can hold SQL functions only.")
     function = functiontext.read_function(parts)
     if function is None or not _is_same(
         spark, place, function_statement("{}", function, temporary=True), parts

@@ -117,6 +117,11 @@ def status(warehouse: Path) -> Server | None:
     return server if server is not None and server.pids and server.answers() else None
 
 
+def has_run(warehouse: Path) -> bool:
+    """Whether there may be anything in the catalog of a folder: a server was started in it, or it was copied."""
+    return warehouse.is_dir() and any(warehouse.iterdir())
+
+
 def stop(warehouse: Path) -> bool:
     """End the server of a folder. False where none runs."""
     folder = _folder(warehouse)

@@ -27,7 +27,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from ..core.diagnostics import SparkDeployError, problem
-from ..core.names import quote
+from ..core.names import in_session_catalog
 from .packing import pack, unpack
 from .session import Row, Sessions, Spark, SparkFailure
 
@@ -115,6 +115,12 @@ class Lock:
         self._seen = newest.changed if newest else 0
         return self._seen
 
+    def holder(self) -> str:
+        """The run that has it now; empty where none has."""
+        with self._sessions.open() as spark:
+            newest = read_lock(spark, self._schema)
+        return newest.run if newest is not None and newest.active(self._clock()) else ""
+
     @property
     def seen(self) -> int:
         """What ``look`` would find now, where the lock is held; 0 where it is not."""
@@ -169,7 +175,7 @@ class Lock:
                 spark.sql(_create(self._schema, mine))
             except SparkFailure as failure:
                 if failure.condition == "SCHEMA_NOT_FOUND":
-                    spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quote((self._schema,))}")
+                    spark.sql(f"CREATE SCHEMA IF NOT EXISTS {in_session_catalog(self._schema)}")
                 elif failure.condition != "TABLE_OR_VIEW_ALREADY_EXISTS":
                     raise
                 continue  # somebody else was faster: look who
@@ -298,7 +304,7 @@ def _locks(spark: Spark, schema: str) -> list[Holder]:
     """All lock tables: one, but for a moment when somebody takes it over. One question for the
     names and the holders, in the text that Spark prints: the property has nothing that it breaks."""
     found = []
-    rows = _rows(spark, f"SHOW TABLE EXTENDED IN {quote((schema,))} LIKE '{_PREFIX}*'")
+    rows = _rows(spark, f"SHOW TABLE EXTENDED IN {in_session_catalog(schema)} LIKE '{_PREFIX}*'")
     for row in rows:
         number = _number(row["tableName"])
         value = _VALUE.search(row["information"])
@@ -310,7 +316,7 @@ def _locks(spark: Spark, schema: str) -> list[Holder]:
 
 
 def _newest_number(spark: Spark, schema: str) -> int:
-    rows = _rows(spark, f"SHOW TABLES IN {quote((schema,))} LIKE '{_PREFIX}*'")
+    rows = _rows(spark, f"SHOW TABLES IN {in_session_catalog(schema)} LIKE '{_PREFIX}*'")
     return max((_number(row["tableName"]) for row in rows), default=0)
 
 
@@ -331,7 +337,7 @@ def _number(table: str) -> int:
 
 
 def _table(schema: str, number: int) -> str:
-    return quote((schema, f"{_PREFIX}{number}"))
+    return in_session_catalog(schema, f"{_PREFIX}{number}")
 
 
 def _create(schema: str, holder: Holder) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ..core.codec import decode_operation
 from ..core.deploylog import Entry, decode_entry, encode_entry
-from ..core.names import quote, quote_literal
+from ..core.names import in_session_catalog, quote_literal
 from ..core.operations import Operation
 from .packing import pack, unpack
 from .session import Spark, SparkFailure
@@ -49,7 +49,7 @@ def begin(spark: Spark, schema: str, environment: str, name: str, intent: Entry)
     parts = [packed[at : at + _LONGEST] for at in range(0, len(packed), _LONGEST)]
     values = {"state": "intent", "environment": environment, "parts": str(len(parts))}
     values |= {f"part.{number}": part for number, part in enumerate(parts)}
-    table = quote((schema, name))
+    table = in_session_catalog(schema, name)
     create = f"CREATE TABLE {table} (nothing INT) USING parquet TBLPROPERTIES ({_listed(values)})"
     try:
         spark.sql(create)
@@ -61,7 +61,9 @@ def begin(spark: Spark, schema: str, environment: str, name: str, intent: Entry)
 
 
 def succeed(spark: Spark, schema: str, name: str) -> None:
-    spark.sql(f"ALTER TABLE {quote((schema, name))} SET TBLPROPERTIES ({_listed({'state': 'done'})})")
+    spark.sql(
+        f"ALTER TABLE {in_session_catalog(schema, name)} SET TBLPROPERTIES ({_listed({'state': 'done'})})"
+    )
 
 
 def read(spark: Spark, schema: str, name: str) -> Mark | None:
@@ -72,7 +74,7 @@ def read(spark: Spark, schema: str, name: str) -> Mark | None:
 
 def _values(spark: Spark, schema: str, name: str) -> dict[str, str]:
     try:
-        rows = spark.sql(f"SHOW TBLPROPERTIES {quote((schema, name))}")
+        rows = spark.sql(f"SHOW TBLPROPERTIES {in_session_catalog(schema, name)}")
     except SparkFailure as failure:
         if failure.condition in _ABSENT:
             return {}
@@ -88,7 +90,7 @@ def _mark(values: Mapping[str, str]) -> Mark:
 def read_all(spark: Spark, schema: str, environment: str) -> dict[str, Mark]:
     """The marks of all statements of an environment whose outcome the history does not have yet."""
     try:
-        rows = spark.sql(f"SHOW TABLES IN {quote((schema,))} LIKE '{_PREFIX}*'")
+        rows = spark.sql(f"SHOW TABLES IN {in_session_catalog(schema)} LIKE '{_PREFIX}*'")
     except SparkFailure as failure:
         if failure.condition in _ABSENT:
             return {}
@@ -100,7 +102,7 @@ def read_all(spark: Spark, schema: str, environment: str) -> dict[str, Mark]:
 
 def drop(spark: Spark, schema: str, names: Iterable[str]) -> None:
     for name in sorted(names):
-        spark.sql(f"DROP TABLE IF EXISTS {quote((schema, name))}")
+        spark.sql(f"DROP TABLE IF EXISTS {in_session_catalog(schema, name)}")
 
 
 def _listed(values: Mapping[str, str]) -> str:

@@ -20,13 +20,20 @@ from datetime import UTC, datetime, timedelta
 from ..core.diagnostics import SparkDeployError, problem
 from ..core.lexer import LexError, lex
 from ..core.marker import MARKER
-from ..core.names import ObjectName, display, quote, quote_literal, quote_part
+from ..core.names import (
+    SESSION_CATALOG,
+    ObjectName,
+    display,
+    in_session_catalog,
+    quote,
+    quote_literal,
+    quote_part,
+)
 from ..core.objects import Column
 from ..core.statement import name_at
 from .failure import HalfDone
 from .session import Row, Spark, SparkFailure
 
-SESSION_CATALOG = "spark_catalog"
 OBJECT = "sparkdeploy.object"
 PUBLISHED = "sparkdeploy.published"
 SUPERSEDED = "sparkdeploy.superseded"
@@ -94,7 +101,7 @@ def _stem(physical: tuple[str, ...]) -> str:
 
 
 def qualified(data_schema: str, table: str) -> str:
-    return quote((SESSION_CATALOG, data_schema, table))
+    return in_session_catalog(data_schema, table)
 
 
 # What is done
@@ -159,7 +166,7 @@ def drop_view(spark: Spark, physical: tuple[str, ...], *, data_schema: str) -> N
 def create_table(spark: Spark, member: Member, *, data_schema: str, attempt: str) -> None:
     """The data table of an attempt, empty and without the mark. What the attempt left before is dropped."""
     table = qualified(data_schema, data_table(member.physical, attempt))
-    spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quote((SESSION_CATALOG, data_schema))}")
+    spark.sql(f"CREATE SCHEMA IF NOT EXISTS {in_session_catalog(data_schema)}")
     spark.sql(f"DROP TABLE IF EXISTS {table}")
     comment = f" COMMENT {quote_literal(member.comment)}" if member.comment else ""
     clauses = f"USING parquet{comment} TBLPROPERTIES ({quote_literal(OBJECT)} = {quote_literal(display(member.physical))})"
@@ -295,7 +302,7 @@ def data_tables(spark: Spark, physical: tuple[str, ...], *, data_schema: str) ->
     stem = _stem(physical)
     try:
         rows = spark.sql(
-            f"SHOW TABLES IN {quote((SESSION_CATALOG, data_schema))} LIKE {quote_literal(stem + '_*')}"
+            f"SHOW TABLES IN {in_session_catalog(data_schema)} LIKE {quote_literal(stem + '_*')}"
         )
     except SparkFailure as failure:
         if failure.condition in MISSING:

@@ -20,7 +20,7 @@ from ..core.operations import Operation
 from ..core.providers import provider_family
 from ..core.reconcile import comparable, same_text
 from ..core.state import DropObject, Effect, PutObject, decode_definition, encode_definition
-from ..core.statement import Head, function_body, query_at, read_head, view_text
+from ..core.statement import Head, function_body, index_name, query_at, read_head, view_text
 from ..core.tablediff import table_changes
 from . import marks
 from .catalog import Wanted, inspect
@@ -62,7 +62,7 @@ def judge(operation: Operation, intent: Mapping[str, Any], sessions: Sessions, t
     if is_free_form(operation):
         return _judge_free_form(operation, intent, sessions, target)
     if operation.index is not None:
-        return Judgement("run", _AGAIN)
+        return _judge_index(operation, sessions, target)
     if operation.action == "load":
         return Judgement("run", _AGAIN, doubts(operation))
     if is_managed_view(operation, target) and operation.action != "drop":
@@ -100,6 +100,16 @@ def _judge_free_form(
     if mark.done:
         return Judgement("done", "it left the mark of its success")
     return Judgement("uncertain", "it was sent, and nothing in a catalog shows whether it took effect")
+
+
+def _judge_index(operation: Operation, sessions: Sessions, target: Target) -> Judgement:
+    observed = _look(operation, sessions, target)
+    if observed is None or observed.indexes is None:
+        return Judgement("run", _AGAIN)
+    there = index_name(operation.sql) in observed.indexes
+    if there == (operation.action == "index"):
+        return Judgement("done", "the index is there" if there else "the index is gone")
+    return Judgement("run", "the index is still there" if there else "the index is not there")
 
 
 def _judge_drop(

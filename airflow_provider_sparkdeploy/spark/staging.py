@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from ..core.names import quote, quote_literal, quote_part
+from ..core.names import in_session_catalog, quote_literal, quote_part
 from ..core.objects import Column
-from .matview import OBJECT, SESSION_CATALOG, describe, qualified
+from .matview import OBJECT, describe, qualified
 from .session import Spark
 
 _CHUNKS = 8  # of which contents are made; each is a scan in every plan that reads them
@@ -30,7 +30,7 @@ class Stage:
         self.table = qualified(data_schema, table)
         self.prefix = f"sparkdeploy_{attempt}"
         self.views: set[str] = set()
-        spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quote((SESSION_CATALOG, data_schema))}")
+        spark.sql(f"CREATE SCHEMA IF NOT EXISTS {in_session_catalog(data_schema)}")
         spark.sql(f"DROP TABLE IF EXISTS {self.table}")
         spark.sql(
             f"CREATE TABLE {self.table} (nothing INT) USING parquet "
@@ -85,7 +85,8 @@ class Contents:
 
         Spark can send the right side of an EXCEPT to all workers, but not the left one, and the
         right one are all contents. Once they are many, what was found is written first, so that
-        Spark knows how little it is, and the contents are reduced to the rows that are in it.
+        Spark knows how little it is, and the contents are reduced to the rows that are in it. What
+        was found has no row twice, so an anti join is an EXCEPT without the work against that.
         """
         if self.rows < _MANY:
             return self._write(f"{query} EXCEPT SELECT * FROM {self.relation}")
@@ -93,7 +94,9 @@ class Contents:
         names = [quote_part(column.name) for column in self.columns]
         same = " AND ".join(f"old.{name} <=> found.{name}" for name in names)
         known = f"SELECT old.* FROM {self.relation} AS old LEFT SEMI JOIN {found} AS found ON {same}"
-        return self._write(f"SELECT * FROM {found} EXCEPT {known}", found)
+        return self._write(
+            f"SELECT found.* FROM {found} AS found LEFT ANTI JOIN ({known}) AS old ON {same}", found
+        )
 
     def take(self, chunk: str, rows: int) -> None:
         """Rows that were added become part of the contents."""

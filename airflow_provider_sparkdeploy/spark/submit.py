@@ -36,6 +36,7 @@ DeployMode = Literal["client", "cluster"]
 
 _START = 600.0  # seconds for a cluster to start a driver: queues are patient
 _STOP = 30.0  # seconds for a driver to stop before it is ended by force
+_HEED = 30.0  # seconds for a statement to end that is told to, before its driver is ended
 _HANDS = 10.0  # seconds for a peer to prove that it is the driver
 _SECRET = re.compile(r"password|passwd|secret|token|credential|key", re.IGNORECASE)
 _SAID_TO_SPARK = ("spark.hadoop.", "spark.sql.")  # read by Spark itself, not by spark-submit
@@ -76,6 +77,7 @@ class SubmitSessions:
                 *("--master", master, "--deploy-mode", deploy_mode, "--name", "sparkdeploy", *arguments),
             ]
         self._names: dict[str, str] = {}
+        self._told: dict[str, float] = {}  # since when a session is told to stop
         self._naming = threading.Lock()
         self._starting = threading.Lock()
         self._driver: _Driver | None = None
@@ -92,7 +94,18 @@ class SubmitSessions:
         return _SubmitSpark(self, key, name)
 
     def settle(self, key: str) -> bool:
-        """Nobody can tell what the driver of another process is doing."""
+        """Stop what this process has running in the session of ``key``: its jobs first; where that
+        does not help for long, with the whole driver. Nobody can tell what the driver of another
+        process is doing."""
+        with self._naming:
+            name = self._names.get(key)
+            since = self._told.setdefault(name, time.monotonic()) if name else 0.0
+        if name and self._driver is not None:
+            if time.monotonic() - since > _HEED:
+                self._driver.end("the statement did not stop when it was told to, so its driver was ended")
+            else:
+                with contextlib.suppress(SparkFailure):
+                    self._driver.ask({"session": name, "cancel": True})
         return False
 
     def close(self) -> None:
@@ -115,6 +128,7 @@ class SubmitSessions:
     def forget(self, key: str, name: str) -> None:
         """The session of a name has ended, and its key is free again."""
         with self._naming:
+            self._told.pop(name, None)
             if self._names.get(key) == name:
                 del self._names[key]
         if self._driver is not None:
@@ -227,11 +241,11 @@ class _Driver:
             raise SparkFailure(self._shown(plain(failure["message"])), condition=failure["condition"])
         return found
 
-    def end(self) -> None:
+    def end(self, why: str = "these sessions are closed") -> None:
         """Ask the driver to stop, and see to it that it does. Its log is kept if it went wrong."""
         with self._state:
             well = self._dead is None
-            self._dead = self._dead or SparkFailure("these sessions are closed", transient=True)
+            self._dead = self._dead or SparkFailure(why, transient=True)
         with contextlib.suppress(OSError):
             self._channel.send({"end": True})
         self._end_process()

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..core.names import ObjectName
+from ..core.names import SESSION_CATALOG, ObjectName
 from ..core.objects import Kind, ObjectDef, TableDef
 from ..core.repository import Repository
 from ..core.state import DeployedObject, State
-from .matview import SESSION_CATALOG
 
 
 @dataclass(frozen=True, slots=True)

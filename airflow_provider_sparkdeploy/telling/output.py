@@ -25,8 +25,8 @@ def wants_colour() -> bool | None:
 
 
 def width() -> int:
-    """How long a line may be."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDTH
+    """How long a line may be; the last column of a terminal stays free, some wrap there."""
+    return shutil.get_terminal_size().columns - 1 if sys.stdout.isatty() else _WIDTH
 
 
 def echo_lines(lines: Iterable[str]) -> None:

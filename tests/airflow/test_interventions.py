@@ -76,6 +76,22 @@ def test_a_run_that_was_marked_as_failed_is_recorded_by_the_next_one(deployed: D
     deployed.assert_settled()
 
 
+def test_a_run_whose_record_was_marked_as_done_is_recorded_by_the_next_one(deployed: Deployed) -> None:
+    """It never ran, so it has recorded nothing, and the lock is as the operations left it."""
+    deployed.write({**FILES, "app/table/nap.sql": slow("nap", 10)})
+    deployed.add_dag()
+    run = deployed.trigger()
+    deployed.begun(run, "setup.app.nap.init.1")
+    deployed.airflow.mark(deployed.dag_id, run, "record", "success")
+    assert deployed.ended(run) == "success"
+    assert deployed.holder() != ""
+
+    again = deployed.trigger()
+    assert deployed.ended(again) == "success", deployed.airflow.why(deployed.dag_id, again)
+    assert "ended before it was recorded" in deployed.log(again, "plan")
+    deployed.assert_settled()
+
+
 def test_an_answer_is_about_the_plan_that_was_shown(deployed: Deployed) -> None:
     run = _asks(deployed)
     deployed.airflow.clear(deployed.dag_id, run, ["plan"])

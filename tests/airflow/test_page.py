@@ -14,6 +14,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -241,13 +242,21 @@ class Window:
     """A page in the browser. What it must never do is noted: errors, requests to elsewhere."""
 
     def __init__(
-        self, browser: Browser, url: str, *, token: str = "", dark: bool = False, folder: Path
+        self,
+        browser: Browser,
+        url: str,
+        *,
+        token: str = "",
+        dark: bool = False,
+        folder: Path,
+        zone: str = "UTC",
     ) -> None:
         self.url, self.folder, self.dark = url, folder, dark
         self.context = browser.new_context(
             viewport={"width": 1500, "height": 900},
             color_scheme="dark" if dark else "light",
             reduced_motion="reduce",
+            timezone_id=zone,
         )
         self.context.set_default_timeout(_PATIENCE)
         if token:
@@ -302,6 +311,8 @@ def test_the_plan_and_why(window: Window) -> None:
     expect(frame.locator("html")).to_have_attribute("data-theme", "dark" if window.dark else "light")
     expect(frame.locator(".list > :first-child")).to_contain_text("Loses data")  # it comes first
     window.picture("plan")
+    heights = frame.locator(".row .what").evaluate_all("(names) => names.map((name) => name.offsetHeight)")
+    assert max(heights) < 2 * min(heights), "a name in the list has one line"
     _node(frame, "sales.order_status").click()
     drawer = frame.locator(".drawer")
     expect(drawer.locator(".chains")).to_contain_text("changed")
@@ -476,7 +487,9 @@ def _many(count: int) -> tuple[Kept, tuple[Step, ...]]:
         kind = "table" if level < 3 else made.choice(("view", "view", "materialized_view"))
         known = names[max(0, len(names) - 150) :] if kind != "table" else []
         reads = tuple(sorted({made.choice(known) for _ in range(made.choice((1, 2, 2, 3)))})) if known else ()
-        records[name] = DeployedObject(name, kind, name, "1:00", f"CREATE VIEW {name} AS SELECT 1", reads)  # type: ignore[arg-type]
+        records[name] = DeployedObject(
+            name, kind, name, "1:00", f"CREATE VIEW {name} AS SELECT 1", reads, at="2026-01-31T22:30:00+00:00"  # type: ignore[arg-type]
+        )  # fmt: skip
         names.append(name)
     users: dict[ObjectName, list[ObjectName]] = {}
     for name, record in records.items():
@@ -503,10 +516,10 @@ def _many(count: int) -> tuple[Kept, tuple[Step, ...]]:
     return Kept(records, known=True), tuple(steps)
 
 
-@pytest.fixture
-def served() -> Iterator[tuple[str, tuple[Step, ...]]]:
-    """The files of the page, and answers about a thousand objects; no Airflow."""
-    kept, steps = _many(1_000)
+@contextmanager
+def _serving(count: int) -> Iterator[tuple[str, tuple[Step, ...]]]:
+    """The files of the page, and answers about so many objects; no Airflow."""
+    kept, steps = _many(count)
     kept = replace(kept, drift={})
     by_id = {step.id: step for step in steps}
 
@@ -550,9 +563,17 @@ def served() -> Iterator[tuple[str, tuple[Step, ...]]]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}", steps
-        server.shutdown()
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}", steps
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def served() -> Iterator[tuple[str, tuple[Step, ...]]]:
+    with _serving(1_000) as found:
+        yield found
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -581,3 +602,125 @@ def test_a_thousand_objects_can_be_read(
     page.locator("#tab-objects").click()
     expect(page.locator("table.objects tbody tr")).to_have_count(300)
     window.close()
+
+
+@pytest.mark.parametrize("count", [10, 30, 80])
+def test_the_names_in_a_graph_can_be_read(count: int, browser: Browser, tmp_path: Path) -> None:
+    with _serving(count) as (url, _):
+        window = Window(browser, url, folder=tmp_path)
+        window.page.goto(f"{url}/?dag_id=many")
+        expect(window.page.locator(".node .label")).to_have_count(count)
+        window.page.wait_for_timeout(400)
+        sizes = window.page.locator(".node .label").evaluate_all(
+            "(labels) => labels.map((label) => parseFloat(getComputedStyle(label).fontSize) * label.getScreenCTM().a)"
+        )
+        assert min(sizes) > 7
+        free = window.page.locator(".node").evaluate_all(
+            """(nodes) => nodes.map((node) => {
+              const end = (part) => node.querySelector(part)?.getBoundingClientRect();
+              return Math.min(end(".body").right, end(".sign")?.left ?? Infinity) - end(".label").right;
+            })"""
+        )
+        assert min(free) >= 0, "a name ends before its node does, and before the sign in it"
+        window.close()
+
+
+def test_into_the_drawer_and_back_with_the_keyboard(browser: Browser, tmp_path: Path) -> None:
+    with _serving(30) as (url, _):
+        window = Window(browser, url, folder=tmp_path)
+        page = window.page
+        page.goto(f"{url}/?dag_id=many")
+        drawer, focus = page.locator(".drawer"), page.locator(":focus")
+        first = page.locator(".group:not(.bad) .row").first
+        for keys, place in ((("Enter",), first), (("ArrowDown", "Enter"), page.locator(".canvas"))):
+            place.focus()
+            for key in keys:
+                page.keyboard.press(key)
+            expect(drawer).to_be_focused()
+            expect(drawer.locator("h2")).not_to_be_empty()
+            page.keyboard.press("Tab")
+            expect(drawer.locator(":focus")).to_have_count(1)
+            page.keyboard.press("Escape")
+            expect(drawer).to_be_hidden()
+            expect(place).to_be_focused()
+            expect(page.locator(".row[aria-current]")).to_have_count(0)
+        page.locator("#tab-objects").click()
+        button = page.locator("td.name button").nth(3)
+        button.focus()
+        page.keyboard.press("Enter")
+        expect(drawer).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(drawer).to_be_hidden()
+        expect(button).to_be_focused()
+        page.locator(".search").fill("a")
+        page.locator(".search").press("Escape")
+        expect(focus).to_have_class("search")
+        window.close()
+
+
+def test_a_long_list_is_passed_with_few_tabs(
+    served: tuple[str, tuple[Step, ...]], browser: Browser, tmp_path: Path
+) -> None:
+    url, steps = served
+    window = Window(browser, url, folder=tmp_path)
+    page = window.page
+    page.goto(f"{url}/?dag_id=many")
+    expect(page.locator(".group")).not_to_have_count(0)
+    page.locator(".group").evaluate_all("(groups) => groups.forEach((group) => (group.open = true))")
+    expect(page.locator(".row")).to_have_count(len(steps) + 1)  # what loses data stands there twice
+    stops = page.locator(".list").evaluate(
+        "(list) => [...list.querySelectorAll('summary, .row')].filter((one) => one.tabIndex >= 0).length"
+    )
+    assert stops <= 2 * page.locator(".group").count()
+    group = page.locator(".group:not(.bad)").last
+    group.locator(".row").first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(group.locator(".row").nth(1)).to_be_focused()
+    expect(group.locator(".row[tabindex='0']")).to_have_count(1)
+    window.close()
+
+
+def test_names_are_broken_between_words(browser: Browser, tmp_path: Path) -> None:
+    with _serving(30) as (url, _):
+        window = Window(browser, url, folder=tmp_path)
+        page = window.page
+        page.set_viewport_size({"width": 700, "height": 700})
+        page.goto(f"{url}/?dag_id=many#objects")
+        page.add_style_tag(
+            content="td.name, .lineage, .drawer h2 { font-size: 26px }"
+        )  # whoever needs large letters
+        page.locator("td.name button").first.click()
+        expect(page.locator(".drawer h2")).to_be_visible()
+        torn = page.evaluate(
+            """() => {
+              const found = [];
+              for (const name of document.querySelectorAll("td.name button, .lineage .ref, .drawer h2")) {
+                const walk = document.createTreeWalker(name, NodeFilter.SHOW_TEXT);
+                while (walk.nextNode()) {
+                  const range = document.createRange();
+                  range.selectNodeContents(walk.currentNode);
+                  if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) found.push(name.textContent);
+                }
+              }
+              return found;
+            }"""
+        )
+        assert torn == []
+        window.close()
+
+
+@pytest.mark.parametrize(
+    ("chosen", "shown"),
+    [(None, "31 Jan 2026, 17:30"), ("UTC", "31 Jan 2026, 22:30"), ("Asia/Tokyo", "01 Feb 2026, 07:30"), ("Nowhere", "31 Jan 2026, 17:30")],
+)  # fmt: skip
+def test_times_are_those_that_airflow_shows(
+    browser: Browser, tmp_path: Path, chosen: str | None, shown: str
+) -> None:
+    """Airflow keeps the chosen time zone where its own page and this one can read it."""
+    with _serving(10) as (url, _):
+        window = Window(browser, url, folder=tmp_path, zone="America/New_York")
+        if chosen:
+            window.context.add_init_script(f"localStorage.setItem('timezone', JSON.stringify({chosen!r}))")
+        window.page.goto(f"{url}/?dag_id=many#objects")
+        expect(window.page.locator("tbody time").first).to_have_text(shown)
+        window.close()

@@ -370,6 +370,33 @@ with DAG({deployed.dag_id!r}, schedule=None, max_active_runs=1):
     assert deployed.left() == []
 
 
+def test_a_group_that_the_dag_of_a_team_passes_over_is_skipped(deployed: Deployed) -> None:
+    """Airflow skips only what comes right after a branch, and a group has tasks that run all the same."""
+    deployed.write(FILES)
+    deployed.airflow.write_dag(
+        deployed.dag_id,
+        f"""
+from airflow.providers.standard.operators.empty import EmptyOperator
+from airflow.sdk import DAG, task
+from airflow_provider_sparkdeploy import SparkDeployTaskGroup
+
+with DAG({deployed.dag_id!r}, schedule=None, max_active_runs=1):
+    @task.branch
+    def choose():
+        return "other"
+
+    deploy = SparkDeployTaskGroup("deploy", repository={str(deployed.folder)!r})
+    choose() >> [deploy, EmptyOperator(task_id="other")]
+    deploy >> EmptyOperator(task_id="after")
+""",
+    )
+    deployed.airflow.parsed(deployed.dag_id)
+    run = deployed.trigger()
+    assert deployed.ended(run) == "success", deployed.airflow.why(deployed.dag_id, run)
+    states = deployed.airflow.states(deployed.dag_id, run)
+    assert {state for name, state in states.items() if name not in ("choose", "other")} == {"skipped"}
+
+
 def test_a_connection_to_spark_connect(deployed: Deployed) -> None:
     deployed.write(FILES)
     deployed.add_dag(conn_id="spark_connect_default")
@@ -393,6 +420,12 @@ def test_files_with_mistakes_stop_nothing_but_the_deployment(deployed: Deployed)
     deployed.tasks(*ALL)
     deployed.deploy()
     deployed.assert_settled()
+
+
+def test_a_folder_without_objects_is_nothing_to_do_and_is_told(deployed: Deployed) -> None:
+    deployed.write({"README.md": "Nothing yet.\n"})
+    assert deployed.add_dag() == {"plan", "record"}
+    assert "SD105" in deployed.log(deployed.deploy(), "plan")
 
 
 def test_a_run_of_a_git_bundle_is_of_its_commit(deployed: Deployed) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from killing import Killer
 from airflow_provider_sparkdeploy.spark.session import ConnectSessions
 
 HERE = Path(__file__).parent
+sys.path.append(str(HERE.parent / "spark"))
 _found = importlib.util.spec_from_file_location("spark_fixtures", HERE.parent / "spark" / "conftest.py")
 assert _found is not None
 assert _found.loader is not None
@@ -21,6 +23,7 @@ spark_machine = _fixtures.spark_machine
 shared_warehouse = _fixtures.shared_warehouse
 watched = _fixtures.watched
 sessions = _fixtures.sessions
+database = _fixtures.database
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -28,6 +31,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.spark)
+            if "database" in getattr(item, "fixturenames", ()):
+                item.add_marker(pytest.mark.xdist_group("postgres"))
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "spark"))
 
+from services import Configured
 from world import World
 
 from airflow_provider_sparkdeploy.core.diagnostics import SparkDeployError
@@ -103,8 +105,12 @@ class WatchedSpark:
 
 def deploy(request: dict[str, Any], address: str, note: Path) -> dict[str, Any]:
     death = Death(request, note)
-    sessions = Watched(ConnectSessions(address), death)
-    world = World(Path(request["folder"]), sessions, request["prefix"], request["options"], death.at)
+    jars = tuple(map(Path, request.get("jars", ())))
+    sessions = Watched(Configured(ConnectSessions(address), request.get("settings", {}), jars), death)
+    world = World(
+        Path(request["folder"]), sessions, request["prefix"], request["options"], death.at,
+        catalog=request.get("catalog", ""),
+    )  # fmt: skip
     world.ttl = request.get("ttl", world.ttl)
     if request.get("full"):  # the disk of the log: the file may grow by this much
         import resource

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -49,9 +49,11 @@ class Killer:
     def __exit__(self, *_: object) -> None:
         self.driver.communicate(timeout=60)
 
-    def start(self, world: World, boundary: str, **rest: Any) -> int:
-        """Begin a deployment; gives the id of its process."""
+    def start(self, world: World, boundary: str, *, recording: bool = False, **rest: Any) -> int:
+        """Begin a deployment; gives the id of its process. It does not die while it writes the history,
+        unless it is to."""
         place = world.folder.parent
+        rest["spared"] = [*rest.get("spared", ()), *([] if recording else ["record"])]
         request = {
             "folder": str(world.folder), "prefix": world.prefix, "options": world.options, "boundary": boundary,
             "note": str(place / "note"), "answer": str(place / "answer"), **rest,
@@ -87,7 +89,6 @@ class Killer:
         world: World,
         boundary: str,
         *,
-        spared: Sequence[str] = (),
         decide: Callable[[World, str], str] | None = None,
         **rest: Any,
     ) -> list[str]:
@@ -97,7 +98,7 @@ class Killer:
         """
         died: list[str] = []
         for _ in range(60):
-            crash = self.deploy(world, boundary, spared=[*spared, *died], **rest)
+            crash = self.deploy(world, boundary, spared=died, **rest)
             if crash.at is not None:
                 died.append(crash.at)
             elif crash.errors == ["SD810"]:

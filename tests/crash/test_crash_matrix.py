@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from killing import Killer
+from services import DRIVER, Configured, Postgres, jdbc_catalog
 from world import World, world
 
 from airflow_provider_sparkdeploy.core.state import State, encode_object, fold
@@ -122,11 +123,47 @@ BOUNDARIES = ("before intent", "after intent", "sent", "after statement", "after
 
 @pytest.mark.parametrize("boundary", BOUNDARIES)
 def test_killed_at(boundary: str, killer: Killer, shop: World, uninterrupted: Result) -> None:
-    # After the outcome of an operation is before the intent of the next: half of them each.
-    turn = {"before intent": 0, "after outcome": 1}.get(boundary)
     for files in (FIRST, SECOND):
         planned = [operation.id for operation in shop.write(files).plan().plan.operations]
-        spared = [] if turn is None else planned[1 - turn :: 2]
-        died = killer.deploy_dying(shop, boundary, spared=spared, decide=decide)
-        assert sorted(died) == sorted(set(planned) - set(spared))
+        died = killer.deploy_dying(shop, boundary, decide=decide)
+        assert sorted(died) == sorted(planned)
     assert result_of(shop) == uninterrupted
+
+
+# Indexes, which the built-in catalog does not have
+
+
+def test_an_index_is_made_and_dropped_by_clients_killed_at_every_boundary(
+    killer: Killer, sessions: ConnectSessions, database: Postgres, tmp_path: Path
+) -> None:
+    """Each index takes the place of the one before it: one is dropped, and one is made."""
+    prefix = f"k{os.getpid()}_{next(_numbers)}"
+    settings = jdbc_catalog("pg", f"{database.url}&currentSchema={prefix}_shop")
+    database.sql(f"CREATE SCHEMA {prefix}_shop")
+    options = f"{OPTIONS}catalogs: {{pg: jdbc}}\n"
+    text = "-- //// CHANGE name=init\nCREATE TABLE ${{shop}}.t (a INT, b INT);\n-- //// CHANGE name=row\nINSERT INTO ${{shop}}.t VALUES (1, 2);\n-- //// INDEX name={0}\nCREATE INDEX {0} ON ${{shop}}.t (a);\n"
+    with world(tmp_path / "repository", sessions, prefix, options) as made:
+        made.catalog, made.sessions = "pg", Configured(sessions, settings, (DRIVER,))
+        made.configure(options)
+        made.write({"shop/table/t.sql": text.format("first")}).deploy()
+        expected = Counter(["setup.shop.t.init.1", "setup.shop.t.row.1", "setup.shop.t.first.index"])
+        assert made.rows("SELECT * FROM {shop}.t") == [(1, 2)]
+        assert made.marks() == {}, "they are ours, and not in that catalog"
+        name = "first"
+        for boundary in BOUNDARIES:
+            before, name = name, f"{prefix}_{boundary.replace(' ', '_')}"
+            made.write({"shop/table/t.sql": text.format(name)})
+            died = killer.deploy_dying(
+                made, boundary, catalog="pg", settings=settings, jars=[str(DRIVER)], pattern="INDEX"
+            )
+            steps = [f"teardown.shop.t.{before}.index", f"setup.shop.t.{name}.index"]
+            assert died == steps
+            expected.update(steps)
+            listed = made.rows(
+                f"SELECT indexname FROM pg.pg_catalog.pg_indexes WHERE schemaname = '{prefix}_shop'"
+            )
+            assert listed == [(name,)]
+            assert made.pending() == []
+        assert _done(made.content().entries) == expected
+        assert _done(item.entry for item in made.history()) == expected
+    database.sql(f"DROP SCHEMA {prefix}_shop CASCADE")

@@ -10,16 +10,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 from killing import Killer, resolve
+from reader import reading
 from world import World, world
 
 from airflow_provider_sparkdeploy.core.diagnostics import SparkDeployError
 from airflow_provider_sparkdeploy.spark.local import start
-from airflow_provider_sparkdeploy.spark.session import ConnectSessions
+from airflow_provider_sparkdeploy.spark.session import ConnectSessions, SparkFailure
 
 OPTIONS = "allow_circular: true\npropagation: {schema: false}\non_destructive: allow\n"
 ORDERS = """\
@@ -122,45 +124,58 @@ def test_a_lost_log_does_not_hide_what_is_uncertain(killer: Killer, shop: World)
 
 
 @pytest.mark.parametrize("how", ["sent", "returned"])
-def test_a_refresh_may_die_in_any_of_its_statements(how: str, killer: Killer, shop: World) -> None:
+def test_a_refresh_may_die_in_any_of_its_statements_and_no_reader_notices(
+    how: str, killer: Killer, shop: World, sessions: ConnectSessions, tmp_path: Path
+) -> None:
     shop.write({"shop/table/orders.sql": ORDERS, "shop/materialized_view/total.sql": TOTAL}).deploy()
     values = 1
-    for nth in range(1, 12):
-        values += 1
-        more = f"-- //// CHANGE name=n{nth}\nINSERT INTO ${{shop}}.orders VALUES ({values});\n"
-        path = shop.folder / "shop/table/orders.sql"
-        path.write_text(path.read_text() + more)
-        crash = killer.deploy(shop, how, nth=nth, spared=[f"setup.shop.orders.n{nth}.1"])
-        assert shop.rows("SELECT n FROM {shop}.total")[0][0] in (values - 1, values)
-        if crash.at is None:
-            break
-        assert crash.at == "setup.shop.total"
-        shop.deploy()
-        assert shop.rows("SELECT n FROM {shop}.total") == [(values,)]
-    assert nth > 4
+    with reading(sessions.address, tmp_path, {"total": f"SELECT n FROM {shop.schema}.total"}) as reader:
+        for nth in range(1, 12):
+            values += 1
+            more = f"-- //// CHANGE name=n{nth}\nINSERT INTO ${{shop}}.orders VALUES ({values});\n"
+            path = shop.folder / "shop/table/orders.sql"
+            path.write_text(path.read_text() + more)
+            crash = killer.deploy(shop, how, nth=nth, spared=[f"setup.shop.orders.n{nth}.1"])
+            assert shop.rows("SELECT n FROM {shop}.total")[0][0] in (values - 1, values)
+            if crash.at is None:
+                break
+            assert crash.at == "setup.shop.total"
+            shop.deploy()
+            assert shop.rows("SELECT n FROM {shop}.total") == [(values,)]
+        assert nth > 4
+        reader.sees("total", ((values,),))
+    seen = reader.seen("total")
+    assert set(seen) <= {((n,),) for n in range(1, values + 1)}, "one row, which was right once"
+    assert seen == sorted(seen), "and nobody saw it go back"
     assert shop.pending() == []
 
 
-def test_a_fixpoint_that_dies_between_two_swaps_is_completed(killer: Killer, shop: World) -> None:
+def test_a_fixpoint_that_dies_between_two_swaps_is_completed_and_no_reader_notices(
+    killer: Killer, shop: World, sessions: ConnectSessions, tmp_path: Path
+) -> None:
     shop.write(CYCLE).deploy(parallel=2)
     edges = CYCLE["shop/data/edges.csv"]
     shop.write({"shop/data/edges.csv": edges + "3,4\n"})
-    crash = killer.deploy(shop, "returned", pattern="ALTER VIEW", nth=1)
-    assert crash.at == "setup.shop.hops.fixpoint"
-    new, old = (1, 4) in shop.rows("SELECT * FROM {shop}.hops"), shop.rows("SELECT * FROM {shop}.reach")
-    assert new != ((1, 4) in old)
-    assert shop.deploy() == []
-    assert (1, 4) in shop.rows("SELECT * FROM {shop}.hops")
-    assert (1, 4) in shop.rows("SELECT * FROM {shop}.reach")
+    queries = {name: f"SELECT * FROM {shop.schema}.{name}" for name in ("hops", "reach")}
+    with reading(sessions.address, tmp_path, queries) as reader:
+        crash = killer.deploy(shop, "returned", pattern="ALTER VIEW", nth=1)
+        assert crash.at == "setup.shop.hops.fixpoint"
+        reader.sees("hops", ((1, 3), (1, 4), (2, 4)))
+        assert (1, 4) not in shop.rows("SELECT * FROM {shop}.reach")
+        assert shop.deploy() == []
+        reader.sees("reach", ((1, 2), (1, 3), (1, 4), (2, 3), (2, 4), (3, 4)))
+    assert reader.seen("hops")[:-1] == [((1, 3),)], "the whole of before, and then the whole of after"
+    assert reader.seen("reach")[:-1] == [((1, 2), (1, 3), (2, 3))]
     assert shop.pending() == []
 
 
-@pytest.mark.parametrize("boundary", ["before record", "after append", "after record"])
+@pytest.mark.parametrize("boundary", ["before record", "sent", "after append", "after record"])
 def test_the_history_is_complete_however_its_writing_ended(
     boundary: str, killer: Killer, shop: World
 ) -> None:
     shop.write({"shop/table/orders.sql": ORDERS})
-    assert killer.deploy(shop, boundary).at == ""
+    crash = killer.deploy(shop, boundary, recording=True, pattern="INSERT INTO .*deploy_log")
+    assert crash.at == ("record" if boundary == "sent" else "")
     assert shop.deploy() == []
     done = [item.entry.operation for item in shop.history() if item.entry.type == "done"]
     assert done == ["setup.shop.orders.init.1", "setup.shop.orders.first.1"]
@@ -168,6 +183,21 @@ def test_the_history_is_complete_however_its_writing_ended(
     shop.log.path.unlink()
     shop.cli("recover")
     assert shop.pending() == []
+
+
+def test_who_writes_the_history_stops_one_that_was_killed_while_it_did(killer: Killer, shop: World) -> None:
+    """There is one writer: two INSERTs at once lose rows."""
+    shop.write({"shop/table/orders.sql": ORDERS})
+    assert killer.deploy(shop, "before record").at == ""
+    run = shop.content().entries[0].run
+    with shop.sessions.open(f"{run}/record") as other, ThreadPoolExecutor(1) as threads:
+        other.sql("SELECT 1")
+        waiting = threads.submit(other.sql, f"SELECT {_SLEEP} FROM range(0, 400, 1, 1)")
+        time.sleep(1)
+        assert shop.deploy() == []
+        with pytest.raises(SparkFailure, match=r"(?i)cancel"):
+            waiting.result(60)
+    assert len([item for item in shop.history() if item.entry.type == "done"]) == 2
 
 
 def test_a_lost_log_of_a_run_that_was_killed_is_rebuilt_from_markers_and_marks(

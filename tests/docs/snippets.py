@@ -224,7 +224,7 @@ class Session:
             return int(not (self.folder / self.current).is_dir()), ()
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         environment = {**os.environ, "PATH": path, "COLUMNS": "100", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
-        environment["PYTHONWARNINGS"] = "ignore"  # pyspark's, of the pandas that happens to be installed
+        environment.pop("PYTHONWARNINGS", None)  # what a reader sees is told
         if self.warehouse is not None:
             environment["SPARKDEPLOY_WAREHOUSE"] = str(self.folder / "warehouse")
         done = subprocess.run(

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -22,6 +23,9 @@ from airflow_provider_sparkdeploy.spark.embedded import spark_home
 from airflow_provider_sparkdeploy.spark.java import require_java
 from airflow_provider_sparkdeploy.spark.local import start
 from airflow_provider_sparkdeploy.spark.session import ConnectSessions, Sessions
+
+if TYPE_CHECKING:
+    from services import Postgres
 
 HERE = Path(__file__).parent
 # What takes long to start is started once: the tests that use it run in one worker.
@@ -96,6 +100,14 @@ def shared_warehouse(spark_machine: None, tmp_path_factory: pytest.TempPathFacto
 @pytest.fixture(scope="session")
 def sessions(shared_warehouse: Path) -> ConnectSessions:
     return start(shared_warehouse).sessions
+
+
+@pytest.fixture(scope="session")
+def database() -> Iterator[Postgres]:
+    from services import postgres  # others load this file from elsewhere
+
+    with postgres() as found:
+        yield found
 
 
 _numbers = itertools.count(1)

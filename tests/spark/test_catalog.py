@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import pytest
 from conformance import CatalogConformance, Place, T, table
-from services import DRIVER, Configured, Postgres, hive_metastore, jdbc_catalog, postgres
+from services import DRIVER, Configured, Postgres, hive_metastore, jdbc_catalog
 from sketch import ids, name
 
 from airflow_provider_sparkdeploy.core.diagnostics import SparkDeployError
@@ -282,12 +282,6 @@ def test_the_metastore_says_what_spark_says(
 
 
 _numbers = itertools.count(1)
-
-
-@pytest.fixture(scope="session")
-def database() -> Iterator[Postgres]:
-    with postgres() as found:
-        yield found
 
 
 @pytest.fixture(scope="session")

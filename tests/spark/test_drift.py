@@ -126,3 +126,25 @@ def test_a_script_that_goes_on_is_looked_up_again(shop: World) -> None:
     shop.write({"shop/migration/m.sql": None})
     assert shop.deploy(rollback=True) == ["teardown.shop.m.one.rollback.1"]
     assert shop.pending() == []
+
+
+def test_a_view_that_lost_its_list_of_columns(shop: World) -> None:
+    """ALTER VIEW forgets the list, and the text in the catalog is as before."""
+    shop.write({"shop/view/v.sql": "CREATE VIEW ${shop}.v (`no 1`, b) AS SELECT 1 AS x, 2 AS b;\n"}).deploy()
+    before = shop.relations()
+    assert shop.pending() == []
+    shop.sql("ALTER VIEW {shop}.v AS SELECT 1 AS x, 2 AS b")
+    assert "its columns were changed" in shop.cli("drift")
+    assert shop.deploy() == ["setup.shop.v"]
+    assert shop.relations() == before
+    assert shop.pending() == []
+
+
+def test_a_materialized_view_dropped_by_hand_leaves_no_data_tables_once_its_file_is_gone(shop: World) -> None:
+    path = "shop/materialized_view/m.sql"
+    shop.write({path: "CREATE MATERIALIZED VIEW ${shop}.m AS SELECT 1 AS a;\n"}).deploy()
+    shop.sql("DROP VIEW {shop}.m")
+    assert shop.sql(f"SHOW TABLES IN {shop.prefix}_data")
+    assert shop.write({path: None}).deploy() == ["teardown.shop.m"]
+    assert shop.sql(f"SHOW TABLES IN {shop.prefix}_data") == []
+    assert shop.pending() == []

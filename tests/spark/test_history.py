@@ -127,10 +127,35 @@ def test_environments_that_share_a_catalog_do_not_see_each_other(spark: Spark, s
     assert operations(history.read(spark, schema, "dev")) == ["1"]
     assert operations(history.read(spark, schema, "prod")) == ["2"]
     assert history.is_lost(spark, schema, "stage")
-    assert history.read_after(spark, schema, "dev", history.last_batch(spark, schema, "dev")) == ([], 1)
+    end = history.last_point(spark, schema, "dev")
+    assert end.batch == 1
+    assert history.read_after(spark, schema, "dev", end) == ([], end, True)
     name = marks.name_of(statement())
     marks.begin(spark, schema, "prod", name, entry("run", "op", "intent", attempt="1"))
     assert marks.read_all(spark, schema, "dev") == {}
     assert list(marks.read_all(spark, schema, "prod")) == [name]
     elsewhere = replace(statement(), physical=("other", "t"))
     assert marks.name_of(elsewhere) != name
+
+
+def test_a_history_that_is_not_the_one_that_was_read_is_read_from_its_beginning(
+    spark: Spark, schema: str
+) -> None:
+    """It may have as many batches, or more: that of another environment, or one that was made anew."""
+    for number, environment in enumerate(("dev", "prod", "prod"), 1):
+        history.append(spark, schema, environment, [Numbered(number, entry("a", str(number)))])
+    end = history.last_point(spark, schema, "dev")
+    told, last, goes_on = history.read_after(spark, schema, "prod", end)
+    assert operations(told) == ["2", "3"]
+    assert last == history.last_point(spark, schema, "prod")
+    assert not goes_on
+
+    spark.sql(f"DROP TABLE {schema}.{history.TABLE}")
+    for number in (1, 2):
+        history.append(spark, schema, "dev", [Numbered(1, entry(f"new{number}", str(number)))])
+    told, _, goes_on = history.read_after(spark, schema, "dev", end)
+    assert operations(told) == ["1", "2"]
+    assert not goes_on
+    assert not history.read_after(spark, schema, "stage", end)[2]
+    nothing = history.last_point(spark, schema, "stage")
+    assert history.read_after(spark, schema, "stage", nothing) == ([], nothing, True)

@@ -32,6 +32,9 @@ TABLES = (
     "CREATE TABLE written (`größe` INT COMMENT 'in € – ä', `名前` STRING, `a.b` INT, `c``d` INT) USING parquet",
     "CREATE TABLE properties (a INT) USING parquet TBLPROPERTIES ('a.b.c' = 'x''y', 'empty' = '', 'n' = 1)",
     "CREATE TABLE lines (value STRING) USING text",
+    "CREATE TABLE hushed (a INT) USING parquet COMMENT ''",
+    "CREATE VIEW hushed_view COMMENT '' AS SELECT a FROM hushed",
+    "CREATE TABLE odd_types (v VARIANT, w STRING COLLATE UTF8_LCASE, n VOID) USING parquet",
     "CREATE TABLE documents (a INT, b STRUCT<c: INT>) USING json OPTIONS (multiLine 'true')",
     "CREATE TABLE Upper_Case (Id INT, NAME STRING) USING parquet",
     "CREATE TABLE `2024` (`from` INT, `table` STRING) USING parquet",
@@ -207,9 +210,9 @@ def test_what_a_file_cannot_say_is_named(
         try:
             told = adopting.import_(schema)
             for why in (
-                f"{schema}.java is left out: is not written in SQL",
+                f"{schema}.java is left out: it is not written in SQL",
                 f"{schema}.t is left out: there is a table or view of this name, too",
-                f"{schema}.kept is left out: is a materialized view",
+                f"{schema}.kept is left out: it is a materialized view",
                 f"{schema}.stranger is left out: its query was written in spark_catalog.default, and names of_{schema}",
             ):
                 assert why in told

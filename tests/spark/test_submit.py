@@ -23,9 +23,11 @@ from typing import Any
 
 import pytest
 from services import Standalone, standalone
+from world import World
 
 from airflow_provider_sparkdeploy.core.diagnostics import SparkDeployError
 from airflow_provider_sparkdeploy.spark import driver, submit
+from airflow_provider_sparkdeploy.spark.apply import Stop
 from airflow_provider_sparkdeploy.spark.processes import carrying
 from airflow_provider_sparkdeploy.spark.session import ConnectSessions, SparkFailure
 from airflow_provider_sparkdeploy.spark.submit import SubmitSessions
@@ -182,6 +184,45 @@ def test_requests_are_answered_side_by_side(submitted: SubmitSessions) -> None:
 
 
 # Its end
+
+
+def test_who_wants_it_to_stop_now_stops_the_statement_and_nothing_is_uncertain(
+    submitted: SubmitSessions, tmp_path: Path
+) -> None:
+    """A second Ctrl-C. The driver lives on, and Spark has said what became of the statement."""
+    shop = World(tmp_path, submitted, "stopped", "on_destructive: allow\n")
+    slow = "CREATE TABLE ${shop}.slow USING parquet AS SELECT java_method('java.lang.Thread', 'sleep', 900000L) AS a FROM range(1)"
+    shop.write({"shop/table/slow.sql": f"-- //// CHANGE name=init\n{slow};\n"})
+    stop = Stop()
+    with ThreadPoolExecutor(1) as threads:
+        applying = threads.submit(shop.apply, stop=stop)
+        wait_for(lambda: shop.log.path.exists() and "intent" in shop.log.path.read_text(), "it never began")
+        stop.after.set()
+        stop.now.set()
+        report = applying.result(300).report  # the statement alone takes longer
+    assert [operation.id for operation, _ in report.failed] == ["setup.shop.slow.init.1"]
+    assert report.interrupted
+    assert report.reachable
+    text = "-- //// CHANGE name=init\nCREATE TABLE ${shop}.slow (a INT) USING parquet;\n"
+    assert shop.write({"shop/table/slow.sql": text}).deploy() == ["setup.shop.slow.init.1"]
+    assert shop.rows("SELECT * FROM {shop}.slow") == []
+
+
+def test_a_statement_that_does_not_stop_is_ended_with_its_driver(
+    spark_machine: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(submit, "_HEED", 0.0)
+    slow = "SELECT java_method('java.lang.Thread', 'sleep', 900000L) FROM range(1)"
+    with SubmitSessions("local[1]", conf=in_memory()) as local, ThreadPoolExecutor(1) as threads:
+        spark = local.open("run/op")
+        spark.sql("SELECT 1")
+        waiting = threads.submit(spark.sql, slow)
+        for _ in range(2):
+            assert not local.settle("run/op")
+            time.sleep(0.1)
+        with pytest.raises(SparkFailure, match="its driver was ended") as caught:
+            waiting.result(300)
+    assert caught.value.transient, "what became of it is not known"
 
 
 _CLIENT = """

@@ -3,18 +3,14 @@ write, is left out and never an error; the page then shows less."""
 
 from __future__ import annotations
 
-import base64
-import json
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from ...core.codec import decode_operation
-from ...core.names import ObjectName, display
+from ...core.names import display
 from ...core.operations import PHASES, Operation
-from ...core.state import DeployedObject, PutObject, decode_object
-from ..keeping import FORMAT
+from ...core.state import PutObject
+from ..keeping import Recorded
 from ..runlog import BEFORE
 from ..shown import Shown, decode_cycle, decode_shown
 from .values import Kept, Log, Step
@@ -23,33 +19,20 @@ PLAN, OPERATION = "SparkDeployPlanOperator", "SparkDeployOperator"
 _LASTING = ("active",)  # of a view, whatever its graph
 
 
-def unpack(text: str | None) -> Mapping[str, Any]:
-    """A Variable as ``keeping`` writes it; empty where there is none, or another version wrote it."""
-    try:
-        data = json.loads(zlib.decompress(base64.b64decode(text or "")))
-    except (ValueError, zlib.error):
-        return {}
-    return data if isinstance(data, dict) and data.get("v") == FORMAT else {}
-
-
-def kept(view: Mapping[str, Any], state: Mapping[str, Any]) -> Kept:
-    found: dict[ObjectName, DeployedObject] = {}
-    for item, at, run in state.get("objects", ()):
-        record = replace(decode_object(item), at=at, run=run)
-        found[record.name] = record
-    looked = state.get("looked", "")
-    drift = {display(ObjectName(*name)): why for *name, why in state.get("drift", ())}
+def kept(view: Mapping[str, Any], recorded: Recorded | None) -> Kept:
+    state = recorded or Recorded()
+    drift = {display(name): why for name, why in state.drift.items()}
     cycles = view.get("cycles")
     return Kept(
-        state=found,
-        serial=state.get("serial", 0),
-        known=bool(state),
+        state=state.state,
+        serial=state.serial,
+        known=recorded is not None,
         active=view.get("active", ""),
         problems=tuple(view.get("problems", ())),
         blocked=view.get("blocked", 0),
         guess=view.get("guess", False),
-        drift=drift if looked else None,
-        looked=looked,
+        drift=drift if state.looked else None,
+        looked=state.looked,
         cycles=None if cycles is None else tuple(map(decode_cycle, cycles)),
     )
 

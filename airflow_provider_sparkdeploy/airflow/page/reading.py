@@ -20,7 +20,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from ..deploying import REPLANS, Deploying
-from .kept import drawn_plan, drawn_steps, fitting_view, groups, kept, log_of, serialized_tasks, unpack
+from ..keeping import recorded_of, unpack
+from .kept import drawn_plan, drawn_steps, fitting_view, groups, kept, log_of, serialized_tasks
 from .values import Kept, Log, Run, Step, Task
 
 TAG = "sparkdeploy"
@@ -50,10 +51,12 @@ def read_deployment(session: Session, dag_id: str, group: str) -> Deployment | N
         return None
     place = Deploying(dag_id, Path(), prefix=group)
     view, texts, state = (
-        unpack(_variable(session, f"sparkdeploy.{what}.{place.name}")) for what in ("view", "texts", "state")
+        _variable(session, f"sparkdeploy.{what}.{place.name}") for what in ("view", "texts", "state")
     )
-    fitting, steps = fitting_view(view, texts, drawn_plan(tasks, group), drawn_steps(tasks, group))
-    found = kept(fitting, state)
+    fitting, steps = fitting_view(
+        unpack(view)[0], unpack(texts)[0], drawn_plan(tasks, group), drawn_steps(tasks, group)
+    )
+    found = kept(fitting, recorded_of(state))
     if found.active and not _is_under_way(read_run(session, dag_id, found.active)):
         found = replace(found, active="")
     return Deployment(place, found, steps)

@@ -6,11 +6,13 @@ import base64
 import json
 import time
 import zlib
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from airflow_provider_sparkdeploy.airflow import keeping
 from airflow_provider_sparkdeploy.airflow.keeping import View
 from airflow_provider_sparkdeploy.airflow.page import kept as reader
 from airflow_provider_sparkdeploy.airflow.page.components import components_json
@@ -30,7 +32,6 @@ from airflow_provider_sparkdeploy.core.state import (
     DeployedObject,
     PutObject,
     Settle,
-    encode_object,
 )
 
 START = datetime(2026, 11, 18, 8, 0, tzinfo=UTC)
@@ -383,17 +384,15 @@ def operation(name: str, action: str = "create", **more: Any) -> Operation:
 class TestKept:
     def test_what_airflow_keeps_is_read_back(self) -> None:
         view = {"v": 1, "operations": [encode_shown(shown(operation("v")))], "active": "r", "problems": []}
-        data = {
-            "serial": 4,
-            "objects": [[encode_object(deployed("a.t", "table")), "2026-11-18T07:00:00+00:00", "d/r"]],
-        }
-        looked = {"drift": [["a", "t", "was edited"]], "looked": "2026-11-18T08:00:00+00:00"}
+        record = replace(deployed("a.t", "table"), run="d/r")
+        data = keeping.Recorded(4, {record.name: record})
+        looked = replace(data, drift={record.name: "was edited"}, looked="2026-11-18T08:00:00+00:00")
         [found] = reader.shown_steps(view, {"texts": {"setup.a.v": "SELECT"}})
         assert (found.object, found.sql, found.reads) == ("a.v", "SELECT", ("a.t",))
         known = reader.kept(view, data)
         assert (known.serial, known.active, known.drift, known.cycles) == (4, "r", None, None)
         assert known.state[ObjectName("a", "t")].run == "d/r"
-        known = reader.kept({**view, "cycles": [[["a.x", "a.y"], 0, ["max over a.x"]]]}, {**data, **looked})
+        known = reader.kept({**view, "cycles": [[["a.x", "a.y"], 0, ["max over a.x"]]]}, looked)
         assert known.drift == {"a.t": "was edited"}
         assert known.cycles == (Cycle(("a.x", "a.y"), False, ("max over a.x",)),)
 
@@ -413,7 +412,7 @@ class TestKept:
         kept = {"fingerprint": "good", "operations": [], "active": ""}
         broken = View("", problems=("a/view/x.sql:1: SD101 wrong",)).about()
         assert reader.fitting_view(kept, {}, {"fingerprint": "good"}, ())[0] is kept
-        found = reader.kept(reader.fitting_view(kept, {}, broken, ())[0], {})
+        found = reader.kept(reader.fitting_view(kept, {}, broken, ())[0], None)
         assert found.problems == ("a/view/x.sql:1: SD101 wrong",)
 
     def test_what_is_said_of_a_graph_is_as_short_as_airflow_wants_it(self) -> None:
@@ -428,12 +427,13 @@ class TestKept:
         "text", [None, "", "nonsense", base64.b64encode(zlib.compress(b'{"v":99}')).decode()]
     )
     def test_what_nobody_can_read_is_nothing(self, text: str | None) -> None:
-        assert reader.unpack(text) == {}
-        assert reader.kept(reader.unpack(text), {}) == Kept()
+        assert keeping.unpack(text) == ({}, [])
+        assert keeping.recorded_of(text) is None
+        assert reader.kept({}, None) == Kept()
 
     def test_a_packed_variable(self) -> None:
         packed = base64.b64encode(zlib.compress(json.dumps({"v": 1, "serial": 2}).encode())).decode()
-        assert reader.unpack(packed)["serial"] == 2
+        assert keeping.unpack(packed)[0]["serial"] == 2
 
     def test_a_frozen_plan(self) -> None:
         one = operation("v")

@@ -55,6 +55,34 @@ def test_a_worker_builds_only_the_task_that_it_was_asked_for(tmp_path: Path) -> 
     assert done.stdout.strip().splitlines()[-1] == "['setup.sales.orders.init.1']", done.stderr
 
 
+@pytest.mark.parametrize("factory", ["SparkDeployDag", "SparkRefreshDag"])
+def test_what_is_wrong_with_a_repository_is_told_where_its_file_is_parsed(
+    tmp_path: Path, factory: str
+) -> None:
+    """And only there: the DAG stays, with a task that says it again."""
+    (tmp_path / "r" / "s" / "view").mkdir(parents=True)
+    (tmp_path / "r" / "s" / "view" / "v.sql").write_text(
+        "-- //// METADATA tag=x\nCREATE VIEW s.v AS SELECT 1 AS a"
+    )
+    (tmp_path / "r" / "sparkdeploy.yaml").write_text("environments: {prod: {}}\ndefault_environment: prod\n")
+    for argument, told in (
+        ("repository='nowhere'", ("SD100", "nowhere", "in a DAG, repository=")),
+        ("repository='r', environment='prd'", ("sparkdeploy.yaml:1: SD101", "Did you mean prod?")),
+        ("repository='r'", ("s/view/v.sql:1: SD123", "Did you mean tags?")),
+    ):
+        text = (
+            f"from airflow_provider_sparkdeploy import {factory}\n"
+            f"dag = {factory}('deploy_shop', {argument})\nprint(list(dag.task_dict))\n"
+        )
+        (tmp_path / "dag.py").write_text(text)
+        done = parse(f"import runpy; runpy.run_path({str(tmp_path / 'dag.py')!r})", tmp_path)
+        assert done.stdout.strip().splitlines()[-1] == "['plan', 'record']", done.stderr
+        said = done.stdout + done.stderr
+        assert "Traceback" not in said
+        assert "deploy_shop: there is no plan of" in said
+        assert all(part in said for part in told), said
+
+
 def test_the_params_of_the_dag_are_not_kept_by_every_task_again(tmp_path: Path) -> None:
     text = (
         "from airflow_provider_sparkdeploy import SparkDeployDag\n"

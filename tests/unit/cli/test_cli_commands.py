@@ -224,3 +224,16 @@ def test_history_is_that_of_the_file_wherever_spark_is(
 ) -> None:
     monkeypatch.setenv("SPARKDEPLOY_SPARK", "sc://nowhere.invalid:1")
     assert "4 objects in dev" in deployed.call("history").stdout
+
+
+def test_to_hear_that_nothing_is_deployed_nobody_waits_for_a_spark(shop: Shop) -> None:
+    """No server was ever started in the warehouse, so its catalog is empty: none is started to say so."""
+    assert shop.call("status").stdout == (
+        "Environment dev: 0 objects deployed.\nLock: free.\nPlan: 4 to create; 4 operations.\n"
+    )
+    assert shop.call("drift").stdout == "No drift: 0 deployed objects in environment dev as recorded.\n"
+    assert shop.call("baseline").exit_code == 0  # or the folder of the tables was deleted
+    drifted = shop.json("drift", "--detailed-exitcode", exit_code=2)["drift"]
+    assert drifted == dict.fromkeys(["s.open", "s.orders", "s.report", "t.alone"], "missing in the catalog")
+    assert shop.json("status")["deployed"] == 4
+    assert not (shop.root / ".sparkdeploy" / "warehouse").exists()

@@ -84,11 +84,15 @@ def test_all_problems_of_a_repository_in_one_run(shop: Shop) -> None:
         assert "s/veiw/lost.sql:1" in result.stderr
         assert "s/view/bad.sql:1" in result.stderr
         assert "2 errors; nothing was changed." in result.stderr
+    told = shop.call("status")
+    assert "Nothing to do" not in told.stdout
+    assert "There is no plan." in told.stdout
+    assert "2 errors" in told.stderr
 
 
 def test_a_repository_without_objects_is_told(tmp_path: Path) -> None:
     shop = Shop(tmp_path, {"sparkdeploy.yaml": "default_environment: dev\n"})
-    for command in ("plan", "lint", "graph", "components", "baseline"):
+    for command in ("plan", "lint", "graph", "components", "status", "drift", "baseline"):
         result = shop.call(command)
         assert result.exit_code == 0
         assert f"warning SD105 there are no objects in {shop.root}" in result.stderr

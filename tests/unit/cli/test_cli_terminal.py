@@ -40,9 +40,14 @@ def test_lines_fit_the_terminal(shop: Shop) -> None:
     shop.edit(
         "t/view/wide.sql", f"CREATE VIEW t.wide AS SELECT {', '.join(f'{n} AS c{n}' for n in range(200))}"
     )
+    shop.edit(
+        "t/table/long.sql",
+        "-- //// CHANGE name=from_customers\nCREATE TABLE t.long AS SELECT\n"
+        + ",\n".join(f"{n} AS c{n}" for n in range(200)),
+    )
     text = on_terminal(*COMMAND, *plan_of(shop), NO_COLOR="1", COLUMNS="80")
-    wide = [line for line in text.splitlines() if "t.wide AS" in line]
-    assert wide
+    wide = [line for line in text.splitlines() if "t.wide AS" in line or "t.long AS" in line]
+    assert len(wide) == 2
     assert all(len(line) <= 80 for line in wide)
 
 

@@ -12,8 +12,10 @@ import pytest
 from full_disk import largest_file
 from sketch import write
 
-from airflow_provider_sparkdeploy.core import cache, parsing
+from airflow_provider_sparkdeploy.core import cache, graph, parsing
 from airflow_provider_sparkdeploy.core.fingerprint import tool_versions
+from airflow_provider_sparkdeploy.core.graph import build_graph
+from airflow_provider_sparkdeploy.core.names import ObjectName
 from airflow_provider_sparkdeploy.core.parse import Parsed, Source, parse_object
 from airflow_provider_sparkdeploy.core.repository import Repository, open_repository
 
@@ -218,6 +220,49 @@ def test_many_small_changes_do_not_grow_the_pack_without_end(root: Path, folder:
     assert same(found, open_repository(root, use_cache=False))
     assert sizes[-1] < 400_000
     assert not list(folder.glob("*.tmp"))
+
+
+def test_what_no_file_needs_leaves_the_pack_when_it_is_written_anew(root: Path, parsed: list[str]) -> None:
+    del_broken(root)
+    build_graph(open_repository(root))
+    for number in range(40):
+        (root / "s/function/f.sql").write_text(f"CREATE FUNCTION s.f(x INT) RETURNS INT RETURN x + {number}")
+        build_graph(open_repository(root))
+    memo = open_repository(root).memo
+    assert memo is not None
+    assert len(memo._pack.entries) < 30  # of 40 edits, those since it was written anew
+    (root / "sparkdeploy.yaml").write_text("tokens: {limit: 10, other: 1}\nenvironments: {dev: , prod: }\n")
+    parsed.clear()
+    open_repository(root, environment="dev")
+    assert parsed == []  # also found by its text with all tokens replaced
+
+
+def test_an_edit_that_changes_no_reference_resolves_nothing_anew(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del_broken(root)
+    resolved: list[str] = []
+    real = graph._Resolving.object
+    monkeypatch.setattr(
+        graph._Resolving, "object", lambda self, item: resolved.append(item.path) or real(self, item)
+    )
+    before = build_graph(open_repository(root))
+    assert len(resolved) == 6
+    resolved.clear()
+    view = root / "s/view/v.sql"
+    view.write_text(view.read_text().replace("SELECT ", "SELECT 1, "))
+    after = build_graph(open_repository(root))
+    assert resolved == []
+    assert (after.depends_on, after.order) == (before.depends_on, before.order)
+    view.write_text(view.read_text().replace("FROM s.t", "FROM s.x"))
+    assert ObjectName("s", "x") in build_graph(open_repository(root)).depends_on["s", "v"]
+    view.write_text(view.read_text().replace("includeDependencies=d", "includeDependencies=k"))
+    assert build_graph(open_repository(root)).problems  # a view cannot wait for a sink
+    assert resolved == ["s/view/v.sql"] * 2
+
+
+def del_broken(root: Path) -> None:
+    (root / "s/view/broken.sql").unlink()
 
 
 def test_problems_are_cached_with_their_file(root: Path) -> None:

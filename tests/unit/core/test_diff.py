@@ -367,6 +367,17 @@ def test_a_baselined_change_may_stay_in_the_file_and_change() -> None:
     assert codes(planned) == []
 
 
+@pytest.mark.parametrize("files", [table(INIT, ADD_B, SQUASHED), table(SQUASHED, INIT, ADD_B)])
+def test_a_baselined_change_that_stays_in_the_file_never_runs_beside_what_stands_for_it(files: Files) -> None:
+    fresh = plan(healthy(files))
+    assert ids(fresh) == ["setup.s.t.all.1"]
+    clean_after(files, {}, fresh)
+    before = everything(healthy(table(INIT, ADD_B)))
+    noted = plan(healthy(files), before)
+    assert ids(noted) == []
+    clean_after(files, before, noted)
+
+
 def test_an_inactive_baseline_baselines_nothing() -> None:
     planned = step(table(INIT, ADD_B), table(SQUASHED.replace("name=all", "name=all INACTIVE")))
     assert codes(planned) == ["SD401", "SD401"]

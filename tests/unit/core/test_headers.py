@@ -114,6 +114,8 @@ def test_an_unknown_marker_is_reported_with_its_line(marker: str, code: str, adv
     "text",
     [
         "//// METADATA tags=a\n// ROLLBACK\nB;",
+        "A;\n// ROLLBACK\nB;",
+        "A;\n-- // ROLLBACK\nB;\n//// INDEX name=a\nC;",
         "//// INDEX name=a\nA;\n// ROLLBACK\nB;",
         "//// CHANGE name=a\n// ROLLBACK\nB;\n// ROLLBACK\nC;",
     ],

@@ -33,3 +33,31 @@ def test_a_schema_that_is_mapped_is_known_by_its_physical_name() -> None:
         "s/view/v.sql": "CREATE VIEW ${s}.v AS SELECT id FROM ${s}.ordres",
     }
     assert [item.code for item in lint(repository(files, settings))] == ["SD224"]
+
+
+@pytest.mark.parametrize(
+    ("query", "line", "word"),
+    [
+        ("SELECT id\nFORM s.orders", 3, "s"),
+        ("SELECT\n  id AS one FORM s.orders", 3, "FORM"),
+        ("SELECT id FROM s.orders\nWHERE id = = 3", 3, "="),
+    ],
+)
+def test_a_typing_error_in_a_query(query: str, line: int, word: str) -> None:
+    found = lint(repository({**FILES, "s/view/v.sql": f"CREATE VIEW s.v AS\n{query}\n"}))
+    assert [(item.code, item.severity, item.line) for item in found] == [("SD211", "warning", line)]
+    assert found[0].message.endswith(f"near {word}")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT transform(ids, x -> x + 1)[0].b['c'] FROM s.orders",
+        "SELECT id::STRING, 1L, 2.0BD, x'1F', `a``b`, id <=> 1, !b, 7 DIV 2 FROM s.orders",
+        "SELECT first(id) IGNORE NULLS, count(*) FILTER (WHERE id > 1) FROM s.orders GROUP BY ALL",
+        "FROM s.orders |> WHERE id > 1 |> SELECT id",
+    ],
+)
+def test_what_spark_takes_is_no_typing_error(query: str) -> None:
+    found = lint(repository({**FILES, "s/view/v.sql": f"CREATE VIEW s.v COMMENT 'of it' AS {query}"}))
+    assert [item.code for item in found if item.code == "SD211"] == []

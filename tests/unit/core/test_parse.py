@@ -297,8 +297,8 @@ def test_a_star_is_the_only_wildcard_of_environments() -> None:
 
 
 def test_names_in_headers_may_be_quoted() -> None:
-    found = item("//// CHANGE name=`First one`\nA\n//// CHANGE name=two baselinedChanges=`first ONE`\nB")
-    assert (found.changes[0].name, found.changes[1].baselines) == ("first one", ("first one",))
+    found = item("//// CHANGE name=`First one`\nA\n//// CHANGE name=two baselinedChanges=`zeroth ONE`\nB")
+    assert (found.changes[0].name, found.changes[1].baselines) == ("first one", ("zeroth one",))
     assert item("//// METADATA keys=`a b`\na b,c\n1,2\n", "data").keys == ("a b",)
 
 

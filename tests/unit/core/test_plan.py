@@ -303,14 +303,68 @@ def test_replace_swaps_the_query_where_only_the_query_changed() -> None:
     [
         ("CREATE VIEW s.v AS SELECT 1 AS a", "CREATE VIEW s.v (b) AS SELECT 1 AS a"),
         ("CREATE VIEW s.v (b) AS SELECT 1 AS a", "CREATE VIEW s.v (b) AS SELECT 2 AS a"),
-        ("CREATE VIEW s.v AS SELECT 1 AS a", "CREATE VIEW s.v COMMENT 'x' AS SELECT 1 AS a"),
-        ("CREATE VIEW s.v AS SELECT 1 AS a", "CREATE VIEW s.v TBLPROPERTIES ('a' = 'b') AS SELECT 2 AS a"),
+        ("CREATE VIEW s.v (b) AS SELECT 1 AS a", "CREATE VIEW s.v AS SELECT 1 AS a"),
+        (
+            "CREATE VIEW s.v WITH SCHEMA BINDING AS SELECT 1 AS a",
+            "CREATE VIEW s.v AS SELECT 1 AS a",
+        ),  # what the server takes then is its own affair
+        ("CREATE VIEW s.v AS SELECT 1 AS a", "CREATE VIEW s.v DEFAULT COLLATION UNICODE AS SELECT 1 AS a"),
     ],
 )
-def test_replace_makes_the_whole_view_anew_where_more_changed(before: str, after: str) -> None:
+def test_replace_makes_the_whole_view_anew_where_no_alteration_leads_there(before: str, after: str) -> None:
     planned = step({"s/view/v.sql": before}, {"s/view/v.sql": after})
     (item,) = planned.plan.operations
     assert item.sql == after.replace("CREATE VIEW", "CREATE OR REPLACE VIEW")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "alterations"),
+    [
+        ("", "COMMENT 'it\\'s'", ["SET TBLPROPERTIES ('comment' = 'it\\'s')"]),
+        ("COMMENT 'x'", "", ["UNSET TBLPROPERTIES IF EXISTS ('comment')"]),
+        (
+            "COMMENT 'x' TBLPROPERTIES ('a' = '1', b.c = 2, 'd' = '3')",
+            "TBLPROPERTIES (b.c = 2, 'd' = '4') COMMENT 'y'",
+            ["SET TBLPROPERTIES ('d' = '4', 'comment' = 'y')", "UNSET TBLPROPERTIES IF EXISTS ('a')"],
+        ),
+        ("WITH SCHEMA BINDING", "WITH SCHEMA TYPE EVOLUTION", ["WITH SCHEMA TYPE EVOLUTION"]),
+        ("TBLPROPERTIES ('a' = '1')", "tblproperties (a = '1')", []),
+    ],
+)
+@pytest.mark.parametrize("query", ["SELECT 1 AS a", "SELECT 2 AS a"])
+def test_replace_alters_what_else_changed_of_a_view(
+    before: str, after: str, alterations: list[str], query: str
+) -> None:
+    """Readers would miss a view between the drop and the create that CREATE OR REPLACE is."""
+    old, new = (
+        {"s/view/v.sql": f"CREATE VIEW s.v {header} AS {text}"}
+        for header, text in ((before, "SELECT 1 AS a"), (after, query))
+    )
+    planned = step(old, new)
+    first, *rest = planned.plan.operations
+    assert (first.action, first.sql) == ("replace", f"ALTER VIEW `s`.`v` AS\n{query}")
+    assert [item.sql for item in rest] == [f"ALTER VIEW `s`.`v` {sql}" for sql in alterations]
+    state = everything(healthy(old))
+    for count in range(len(planned.plan.operations)):  # whatever was done: the rest is planned again
+        part = run(planned.plan, state, planned.plan.operations[:count])
+        again = plan(healthy(new), part)
+        assert [item.sql for item in again.plan.operations] == [
+            item.sql for item in planned.plan.operations
+        ], count
+    assert ids(plan(healthy(new), run(planned.plan, state))) == []
+
+
+def test_a_comment_in_the_header_of_the_file_stands_over_that_of_the_statement() -> None:
+    text = "CREATE VIEW s.v COMMENT '{}' AS SELECT 1 AS a"
+    before = {"s/view/v.sql": "//// METADATA comment=file\n" + text.format("one")}
+    after = {"s/view/v.sql": "//// METADATA comment=file\n" + text.format("two")}
+    assert [item.sql for item in step(before, after).plan.operations] == [
+        "ALTER VIEW `s`.`v` AS\nSELECT 1 AS a"
+    ]
+    bare = step(before, {"s/view/v.sql": text.format("one")})
+    assert [item.sql for item in bare.plan.operations] == [
+        "ALTER VIEW `s`.`v` SET TBLPROPERTIES ('comment' = 'one')"
+    ]
 
 
 @pytest.mark.parametrize("create", ["CREATE VIEW IF NOT EXISTS", "create or replace view", "CREATE VIEW"])

@@ -315,6 +315,15 @@ def test_a_token_in_a_token_is_reported_where_it_is_defined() -> None:
     assert places(found) == [("SD102", "sparkdeploy.yaml:2")]
 
 
+@pytest.mark.parametrize("text", ["schemas: {slaes: lake.sales}", "propagation: {schemas: {slaes: false}}"])
+def test_settings_of_a_folder_that_is_nearly_there_are_a_warning(text: str) -> None:
+    found = repository({"sales/view/v.sql": "CREATE VIEW ${sales}.v AS SELECT 1 AS x"}, text)
+    assert [(item.code, item.severity) for item in found.problems] == [("SD108", "warning")]
+    assert "Did you mean sales?" in found.problems[0].advice
+    other = text.replace("slaes", "yet_to_come")
+    assert not repository({"sales/view/v.sql": "CREATE VIEW ${sales}.v AS SELECT 1 AS x"}, other).problems
+
+
 ENVIRONMENTS = "environments: {prod: {}, dev: {}}\ndefault_environment: prod\n"
 
 
@@ -366,3 +375,15 @@ def test_who_names_a_broken_file_is_not_blamed_for_it() -> None:
         ("SD301", "s/table/t.sql:1"),
         ("SD201", "s/view/broken.sql:1"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("token", "warned"),
+    [("db_password", True), ("API_KEY", True), ("token", True), ("tokens_kept", False), ("region", False)],
+)
+def test_a_token_that_is_named_like_a_secret_is_warned_of(token: str, warned: bool) -> None:
+    """Its value would be in every place that shows a statement."""
+    found = repository({"s/view/v.sql": VIEW}, f"tokens:\n  {token}: hunter2\n")
+    assert places(found) == ([("SD109", "sparkdeploy.yaml:2")] if warned else [])
+    assert all(item.severity == "warning" for item in found.problems)
+    assert not any("hunter2" in str(item) for item in found.problems)

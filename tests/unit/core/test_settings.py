@@ -165,6 +165,7 @@ def test_set_changes_one_rule_of_the_propagation_and_keeps_the_rest() -> None:
         ("ignore: '*.md'", 1, "list"),
         ("propagation: {schema: maybe}", 1, "true or false"),
         ("propagation: {schemas: {ref: {shcema: false}}}", 1, "schema"),
+        ("propagation: {shcema: false}", 1, "schema"),
         ("a: [", 1, "not YAML"),
         ("a: 1\n b: 2", 2, "not YAML"),
         ("- a\n- b", 1, "mapping"),
@@ -246,8 +247,27 @@ def test_no_text_is_a_crash(text: str) -> None:
     assert all(item.code == "SD101" and item.line and item.advice for item in problems(text))
 
 
-@pytest.mark.parametrize("override", ["ignore=x", "environments=x", "propagation.shcema=false", "a=x\ny"])
+def test_one_name_of_a_mapping_can_be_set() -> None:
+    text = "tokens: {n: 1, m: 2}\nschemas: {s: one}\ncatalogs: {lake: delta}"
+    found = load(text, None, "tokens.N=7", "schemas.s=lake.two", "catalogs.lake=iceberg")
+    assert found.tokens == {"n": "7", "m": "2"}
+    assert found.schemas == {"s": ("lake", "two")}
+    assert found.catalogs == {"lake": "iceberg"}
+    assert load("tokens: {tokens.n: 1}", None, "tokens.n=2").tokens == {"tokens.n": "2"}
+
+
+@pytest.mark.parametrize(
+    "override",
+    ["ignore=x", "environments=x", "propagation.shcema=false", "a=x\ny", "tokens.=1", "catalogs.lake=x", "schemas.s="],
+)  # fmt: skip
 def test_what_cannot_be_set_is_not_silently_a_token(override: str) -> None:
     (found,) = problems("", None, override)
     assert "--set" in found.message
     assert found.advice
+
+
+def test_a_misspelled_token_is_not_silently_another_one() -> None:
+    (found,) = problems("tokens: {vip_from: 1000}", None, "vip_form=2000")
+    assert "Did you mean vip_from?" in found.advice
+    assert load("tokens: {vip_from: 1000}", None, "vip_from=2000").tokens["vip_from"] == "2000"
+    assert load("tokens: {vip_from: 1000}", None, "region=eu").tokens["region"] == "eu"

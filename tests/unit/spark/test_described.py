@@ -65,6 +65,11 @@ def test_a_table() -> None:
     )
 
 
+def test_a_comment_that_is_empty_is_a_label_alone() -> None:
+    found = from_extended(table("Comment\nTable Properties: [k=v]\n"))
+    assert found == Described("table", TableDef((), "parquet", ("q", "`P p`"), (("k", "v"),)))
+
+
 def test_buckets_and_clusters() -> None:
     buckets = "Num Buckets: 4\nBucket Columns: [`A`, `b``c`]\nSort Columns: [`b``c`]\n"
     bare = TAIL.replace("Partition Columns: [`q`, `P p`]\n", "")
@@ -76,9 +81,9 @@ def test_buckets_and_clusters() -> None:
     assert (found.definition.partitioning, found.definition.properties) == (("cluster_by(a,b.c)",), ())
 
 
-def test_a_view_names_its_columns_only_where_its_query_does_not() -> None:
+def test_a_view_has_names_and_no_types() -> None:
     found = from_extended(view("Comment: c\n" + query("SELECT 1 AS a")))
-    assert found == Described("view", TableDef(comment="c"), "SELECT 1 AS a")
+    assert found == Described("view", TableDef((Column("a", ""),), comment="c"), "SELECT 1 AS a")
     named = from_extended(view(query("SELECT 1 AS a"), " |-- x y: integer (nullable = true)\n"))
     assert named.definition.columns == (Column("x y", ""),)
 
@@ -89,6 +94,7 @@ def test_a_view_names_its_columns_only_where_its_query_does_not() -> None:
         table("Comment: x\nLocation: there\n"),
         table("Comment: x\nPartition Columns: [`a`]\n"),
         table("Comment: x\nType: VIEW\n"),
+        table("Comment: x\nCollation\n"),
         table("Comment: x\nView Text: SELECT 1\n"),
         table("Table Properties: [a=b, c]\n"),
         table("Table Properties: [b=x, a=y]\n"),
@@ -190,7 +196,8 @@ def test_rows_of_a_view(of_query: str) -> None:
         rows = [{"col_name": name, "data_type": value, "comment": None} for name, value in [*named, *pairs]]
         return from_rows(rows, {})
 
-    assert told("customer", "total") == Described("view", TableDef(), "SELECT 1")
+    of_query_too = (Column("customer", ""), Column("total", ""))
+    assert told("customer", "total") == Described("view", TableDef(of_query_too), "SELECT 1")
     own = (Column("who", ""), Column("much", ""))
     assert told("who", "much") == Described("view", TableDef(own), "SELECT 1")
 

@@ -88,10 +88,21 @@ export const state = (name) =>
 
 export const chip = (text, tone = "") => h("span", { class: `chip ${tone}` }, text);
 
+/** The time zone that Airflow shows times in: the one chosen there, else the browser's. */
+function zone() {
+  try {
+    const chosen = JSON.parse(localStorage.getItem("timezone")) ?? undefined;
+    new Intl.DateTimeFormat("en", { timeZone: chosen });
+    return chosen;
+  } catch {
+    return undefined; // nothing that one knows
+  }
+}
+
 export function when(iso) {
   if (!iso) return h("span", { class: "muted" }, "–");
   const at = new Date(iso);
-  const text = at.toLocaleString("en-GB", { year: "numeric", month: "short", day: "2-digit", hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
+  const text = at.toLocaleString("en-GB", { year: "numeric", month: "short", day: "2-digit", hour: "2-digit", minute: "2-digit", timeZone: zone() });
   return h("time", { datetime: iso, title: `${iso} (${ago(at)})` }, text);
 }
 
@@ -113,11 +124,21 @@ export function lasting(seconds) {
 
 export const shortHash = (hash) => h("code", { class: "hash", title: hash }, hash ? hash.slice(0, 10) : "–");
 
+/** A text that may be broken behind the dots and underscores of its names, and nowhere else while there is room. */
+export const breakable = (text) => text.split(/(?<=[._])/).flatMap((part, at) => (at ? [h("wbr"), part] : [part]));
+
 /** A name with its schema in the background. */
 export function named(name) {
   const at = splitAt(name);
-  return h("span", { class: "name", title: name }, at ? h("span", { class: "of" }, name.slice(0, at + 1)) : null, name.slice(at ? at + 1 : 0));
+  return h("span", { class: "name", title: name }, at ? h("span", { class: "of" }, breakable(name.slice(0, at + 1)), h("wbr")) : null, breakable(name.slice(at ? at + 1 : 0)));
 }
+
+/** Escape closes a drawer, but for a search with a text in it: that is emptied first. */
+export const escapes = (event, drawer, shut) => {
+  if (event.key !== "Escape" || drawer.hidden || (event.target.type === "search" && event.target.value)) return;
+  event.preventDefault();
+  shut();
+};
 
 export function splitAt(name) {
   if (!name.startsWith("`")) return Math.max(0, name.indexOf("."));

@@ -9,12 +9,13 @@ const MOST_AROUND = 40; // nodes of the neighbourhood of one,
 const FARTHEST = 2; // and steps from it
 const MOST_TRACED = 600; // edges drawn at once on a map
 const NODE = { w: 196, h: 44 };
-const FAR = 0.52; // the zoom below which names on a map cannot be read
+const FAR = 0.52; // the zoom below which names on a map cannot be read,
+const SMALL = 0.8; // and that below which a node has room for nothing but its name, in larger letters
 const ZOOMS = [0.04, 3];
 const MARKS = { done: "✓", failed: "✕", running: "◌", skipped: "⤼" };
 
 export class Graph {
-  /** choose(id) is called when a node is chosen. */
+  /** choose(id, enter) is called when a node is chosen; with `enter` by the keyboard. */
   constructor(data, choose) {
     this.data = data;
     this.choose = choose;
@@ -154,7 +155,7 @@ export class Graph {
       node, place,
       s("rect", { class: "body", width: place.w, height: place.h, rx: 8 }),
       s("rect", { class: "side", width: 4, height: place.h - 12, x: 6, y: 6, rx: 2 }),
-      s("text", { class: "label", x: 18, y: 19 }, short(name, 23)),
+      s("text", { class: "label", x: 18, y: 19, "data-name": name, "data-room": node.action || node.component ? 15 : 17 }, short(name, 23)),
       s("text", { class: "under", x: 18, y: 34 }, short(under, 25)),
       node.component ? s("text", { class: "ring", x: right, y: 35, "text-anchor": "end" }, "∞") : null,
       node.action ? s("text", { class: "sign", x: right, y: 20, "text-anchor": "end" }, MARKS[node.state] ?? SYMBOLS[node.action]) : null,
@@ -332,10 +333,19 @@ export class Graph {
     const { x, y, zoom } = this.view;
     this.scene.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)}) scale(${zoom.toFixed(4)})`);
     this.svg.classList.toggle("far", this.large && zoom < FAR);
+    this.letters(!this.large && zoom < SMALL);
     const size = Math.max(15, Math.min(44, 14 / zoom));
     if (this.large && size !== this.titleSize) {
       this.titleSize = size;
       this.boxes.style.setProperty("--title", `${size}px`);
+    }
+  }
+
+  letters(small) {
+    this.svg.classList.toggle("small", small);
+    for (const label of this.nodes.querySelectorAll(".label[data-name]")) {
+      const text = short(label.dataset.name, small ? Number(label.dataset.room) : 23);
+      if (label.textContent !== text) label.textContent = text;
     }
   }
 
@@ -428,7 +438,7 @@ export class Graph {
     else if (event.key === "+" || event.key === "=") this.zoomBy(1.25);
     else if (event.key === "-") this.zoomBy(1 / 1.25);
     else if (event.key === "0") this.fit();
-    else if (event.key === "Enter" && this.chosen) this.choose(this.chosen);
+    else if (event.key === "Enter" && this.chosen) this.choose(this.chosen, true);
     else if (event.key === "Escape") this.select(null);
     else return;
     event.preventDefault();

@@ -91,7 +91,7 @@ class HistoryView {
       ...failed.map((operation) => banner("bad", h("strong", {}, operation.id), h("pre", { class: "error" }, operation.entries.at(-1)?.error ?? ""))),
       full.stale?.length ? banner("warn", h("strong", {}, "Stale. "), full.stale[0]) : null,
       full.resumed.length ? banner("info", h("strong", {}, "How it was resumed"), h("ul", {}, full.resumed.map((line) => h("li", {}, line)))) : null,
-      run.went_on ? h("p", {}, "What it left was gone on with by ", airflowLink(`${runPath(this.place.dag, run.went_on)}/plugin/sparkdeploy`, run.went_on), ".") : null,
+      run.went_on ? h("p", {}, "What it had left to do was done by ", airflowLink(`${runPath(this.place.dag, run.went_on)}/plugin/sparkdeploy`, run.went_on), ".") : null,
       full.operations.length ? this.operations(full.operations) : h("p", { class: "muted" }, "It ran no operation."),
     ].filter(Boolean);
   }
@@ -136,5 +136,5 @@ function bars(runs, open) {
         s("rect", { class: "tall", x: at * step + 4, y: height - tall + 2, width: step - 8, height: tall, rx: 2.5 }),
         run.resumed.length ? s("circle", { class: "again", cx: at * step + step / 2, cy: height + 9, r: 2.6 }) : null));
   });
-  return h("figure", {}, svg, h("figcaption", { class: "muted" }, `Duration of the last ${many(shown.length, "deployment")}, up to ${lasting(longest)}`, shown.some((run) => run.resumed.length) ? " · dot: resumed" : ""));
+  return h("figure", {}, svg, h("figcaption", { class: "muted" }, `Duration of the last ${shown.length === 1 ? "deployment" : many(shown.length, "deployment")}, up to ${lasting(longest)}`, shown.some((run) => run.resumed.length) ? " · dot: resumed" : ""));
 }

@@ -1,6 +1,6 @@
 // The tab Objects: what is deployed.
 
-import { airflowLink, ask, banner, chip, dagPath, h, kind, many, mark, named, nothing, runPath, shortHash, when } from "./dom.js";
+import { airflowLink, ask, banner, breakable, chip, dagPath, escapes, h, kind, many, mark, named, nothing, runPath, shortHash, when } from "./dom.js";
 import { sql } from "./sql.js";
 
 const PAGE = 300; // rows that are drawn at once
@@ -30,14 +30,14 @@ class ObjectsView {
     this.said = h("span", { class: "muted", "aria-live": "polite" });
     this.body = h("tbody");
     this.heads = h("tr");
-    this.drawer = h("aside", { class: "drawer", "aria-label": "Object", hidden: true });
+    this.drawer = h("aside", { class: "drawer", "aria-label": "Object", tabindex: "-1", hidden: true });
     this.table = h("table", { class: "objects" }, h("thead", {}, this.heads), this.body);
     this.more = h("button", { type: "button", class: "more", hidden: true, onclick: () => ((this.limit += PAGE * 4), this.draw()) });
     this.panes = h("div", { class: "panes single" }, h("div", { class: "scroll", tabindex: "-1" }, this.table, this.more), this.drawer);
     const note = data.drift_known
       ? h("span", { class: "muted" }, "Catalog last looked at ", when(data.looked))
       : null;
-    this.element = h("div", { class: "objects-tab" }, h("div", { class: "toolbar" }, h("div", { class: "counts" }, this.said, note), h("div", { class: "tools" }, this.odd, this.pick, this.search)), this.panes);
+    this.element = h("div", { class: "objects-tab", onkeydown: (event) => escapes(event, this.drawer, () => this.shut()) }, h("div", { class: "toolbar" }, h("div", { class: "counts" }, this.said, note), h("div", { class: "tools" }, this.odd, this.pick, this.search)), this.panes);
     this.draw();
   }
 
@@ -72,8 +72,8 @@ class ObjectsView {
     return h(
       "tr",
       { class: item.name === this.chosen ? "chosen" : "", "data-name": item.name, onclick: (event) => event.target.closest("a, button") || this.open(item.name) },
-      h("td", { class: "name" }, h("button", { type: "button", class: "plain-button", onclick: () => this.open(item.name) }, named(item.name))),
-      h("td", {}, h("span", { class: "nowrap" }, kind(item.kind), item.component ? h("a", { class: "cycle", href: "#components", title: `in component ${item.component}` }, ` ∞ ${item.component}`) : null)),
+      h("td", { class: "name" }, h("button", { type: "button", class: "plain-button", onclick: (event) => this.open(item.name, event.detail === 0) }, named(item.name))),
+      h("td", {}, h("span", { class: "nowrap" }, kind(item.kind), item.component ? h("a", { class: "cycle", href: "#components", title: `in component ${item.component}` }, `∞ ${item.component}`) : null)),
       h("td", { class: "nowrap" }, item.planned ? [mark(item.planned), " "] : null, h("span", { class: `status ${tone}`, title: item.drift || text }, text)),
       h("td", { class: "nowrap" }, when(item.at)),
       h("td", { class: "run" }, item.run_id ? airflowLink(`${runPath(this.place.dag, item.run_id)}/plugin/sparkdeploy`, item.run_id) : h("span", { class: "muted", title: item.run }, item.run || "–")),
@@ -83,11 +83,16 @@ class ObjectsView {
     );
   }
 
-  async open(name) {
+  /** `enter`: whoever chose it with the keyboard goes on in the drawer, and back with Escape. */
+  async open(name, enter = false) {
     this.chosen = name;
     for (const row of this.body.children) row.classList.toggle("chosen", row.dataset.name === name);
     this.drawer.hidden = false;
     this.panes.classList.add("with-drawer");
+    if (enter) {
+      this.before = document.activeElement;
+      this.drawer.focus();
+    }
     try {
       const item = await ask(dagPath(this.place.dag, "object"), { group: this.place.group, name });
       if (this.chosen === name) this.drawer.replaceChildren(...this.full(item));
@@ -96,13 +101,21 @@ class ObjectsView {
     }
   }
 
+  shut() {
+    const inside = this.drawer.contains(document.activeElement);
+    this.drawer.hidden = true;
+    this.panes.classList.remove("with-drawer");
+    this.chosen = "";
+    for (const row of this.body.children) row.classList.remove("chosen");
+    if (inside) (this.before?.isConnected ? this.before : this.search).focus();
+  }
+
   full(item) {
-    const close = () => ((this.drawer.hidden = true), this.panes.classList.remove("with-drawer"));
     const [tone, text] = status(item);
     const fact = (label, ...value) => [h("dt", {}, label), h("dd", {}, ...value)];
     return [
       h("header", {},
-        h("div", { class: "over" }, h("h2", {}, named(item.name)), h("button", { type: "button", class: "close", "aria-label": "Close", onclick: close }, "×")),
+        h("div", { class: "over" }, h("h2", {}, named(item.name)), h("button", { type: "button", class: "close", "aria-label": "Close", title: "Close", onclick: () => this.shut() }, "×")),
         h("div", { class: "chips" }, chip(kind(item.kind)), chip(text, tone), item.lifecycle !== "managed" ? chip(item.lifecycle, "warn") : null)),
       item.drift ? banner("warn", `In the catalog: ${item.drift}`) : null,
       item.comment ? h("p", {}, item.comment) : null,
@@ -130,7 +143,7 @@ class ObjectsView {
     const side = (title, found) =>
       h("div", {}, h("h5", {}, title, h("span", { class: "muted" }, ` ${found.length}`)),
         found.length
-          ? h("ul", { class: "plain" }, found.slice(0, 60).map((other) => h("li", { class: `far-${Math.min(other.far, 4)}` }, h("button", { type: "button", class: "ref", onclick: () => this.open(other.name) }, other.name))), found.length > 60 ? h("li", { class: "muted" }, `and ${found.length - 60} more`) : null)
+          ? h("ul", { class: "plain" }, found.slice(0, 60).map((other) => h("li", { class: `far-${Math.min(other.far, 4)}` }, h("button", { type: "button", class: "ref", onclick: () => this.open(other.name) }, breakable(other.name)))), found.length > 60 ? h("li", { class: "muted" }, `and ${found.length - 60} more`) : null)
           : h("p", { class: "muted" }, "nothing"));
     return h("div", { class: "lineage" }, side("Reads", item.up), side("Read by", item.down));
   }

@@ -1,7 +1,7 @@
 // The tab Plan: the operations, the graph, and why.
 
 import { Graph } from "./graph.js";
-import { airflowLink, ask, banner, chip, dagPath, h, kind, many, mark, named, nothing, runPath, state, when } from "./dom.js";
+import { airflowLink, ask, banner, breakable, chip, dagPath, escapes, h, kind, many, mark, named, nothing, runPath, state, when } from "./dom.js";
 import { difference, sql } from "./sql.js";
 
 const MANY = 250; // operations; groups are closed at first where there are more
@@ -24,15 +24,15 @@ class PlanView {
     for (const operation of data.operations) {
       (this.byObject.get(operation.object) ?? this.byObject.set(operation.object, []).get(operation.object)).push(operation);
     }
-    this.graph = new Graph(data.graph, (id) => this.choose({ object: id, from: "graph" }));
-    this.drawer = h("aside", { class: "drawer", "aria-label": "Why", hidden: true });
+    this.graph = new Graph(data.graph, (id, enter) => this.choose({ object: id, from: "graph", enter }));
+    this.drawer = h("aside", { class: "drawer", "aria-label": "Why", tabindex: "-1", hidden: true });
     this.search = h("input", {
       type: "search", class: "search", placeholder: "Search objects  ( / )", "aria-label": "Search objects",
       oninput: () => this.filter(), onkeydown: (event) => event.key === "Enter" && this.next(),
     });
     this.list = h("section", { class: "list", "aria-label": "Operations", onkeydown: (event) => this.listKey(event) });
     this.panes = h("div", { class: "panes show-list" }, this.list, this.graph.element, this.drawer);
-    this.element = h("div", { class: "plan" }, this.head(), ...this.banners(), this.panes);
+    this.element = h("div", { class: "plan", onkeydown: (event) => escapes(event, this.drawer, () => this.shut()) }, this.head(), ...this.banners(), this.panes);
     this.fillList();
     if (!data.operations.length) this.show("graph");
   }
@@ -92,7 +92,7 @@ class PlanView {
 
   section(title, operations, tone, open) {
     const body = h("div", { class: "rows" });
-    const fill = () => body.childElementCount || body.append(...operations.map((operation) => this.row(operation, tone)));
+    const fill = () => body.childElementCount || body.append(...operations.map((operation, at) => this.row(operation, tone, at ? "-1" : "0")));
     const marks = [...new Set(operations.map((operation) => operation.action))].map((action) => mark(action));
     const section = h(
       "details",
@@ -106,10 +106,11 @@ class PlanView {
     return section;
   }
 
-  row(operation, tone) {
+  /** One row of a group is reached with Tab, the others with the arrow keys. */
+  row(operation, tone, tabindex) {
     const row = h(
       "button",
-      { type: "button", class: `row${operation.destructive ? " danger" : ""}`, "data-id": operation.id, onclick: () => this.choose({ operation, from: "list" }) },
+      { type: "button", class: `row${operation.destructive ? " danger" : ""}`, "data-id": operation.id, tabindex, onclick: (event) => this.choose({ operation, from: "list", enter: event.detail === 0 }) },
       mark(operation.action),
       h("span", { class: "what" }, named(operation.object), operation.part ? h("span", { class: "change" }, operation.part) : null),
       h("span", { class: "kind" }, kind(operation.kind)),
@@ -188,6 +189,9 @@ class PlanView {
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
     const rows = [...this.list.querySelectorAll(".row, summary")].filter((row) => row.checkVisibility());
     const next = rows[rows.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1)];
+    if (next?.matches(".row")) {
+      for (const row of next.parentElement.children) row.tabIndex = row === next ? 0 : -1;
+    }
     next?.focus();
     event.preventDefault();
   }
@@ -198,7 +202,8 @@ class PlanView {
     else if (this.graph.byId.has(rest)) this.choose({ object: rest, from: "address" });
   }
 
-  async choose({ operation, object, from }) {
+  /** Show why. `enter`: whoever chose it with the keyboard goes on in the drawer, and back with Escape. */
+  async choose({ operation, object, from, enter }) {
     const chosen = operation ?? this.byObject.get(object)?.[0];
     const name = object ?? chosen.object;
     this.list.querySelector(".row[aria-current]")?.removeAttribute("aria-current");
@@ -210,11 +215,24 @@ class PlanView {
     if (from !== "graph") this.graph.select(name);
     this.drawer.hidden = false;
     this.panes.classList.add("with-drawer");
+    if (enter) {
+      this.before = document.activeElement;
+      this.drawer.focus();
+    }
     this.drawer.replaceChildren(this.drawerHead(name, chosen), h("p", { class: "muted" }, "…"));
     this.turn = (this.turn ?? 0) + 1;
     const turn = this.turn;
     const content = chosen ? await this.operation(chosen) : this.unchanged(name);
     if (turn === this.turn) this.drawer.replaceChildren(this.drawerHead(name, chosen), ...content);
+  }
+
+  shut() {
+    const inside = this.drawer.contains(document.activeElement);
+    this.drawer.hidden = true;
+    this.panes.classList.remove("with-drawer");
+    this.list.querySelector(".row[aria-current]")?.removeAttribute("aria-current");
+    this.graph.select(null);
+    if (inside) (this.before?.isConnected ? this.before : this.graph.svg).focus();
   }
 
   rowOf(operation) {
@@ -234,15 +252,10 @@ class PlanView {
   drawerHead(name, chosen) {
     const others = this.byObject.get(name) ?? [];
     const node = this.graph.byId.get(name);
-    const close = () => {
-      this.drawer.hidden = true;
-      this.panes.classList.remove("with-drawer");
-      this.graph.select(null);
-    };
     return h(
       "header",
       {},
-      h("div", { class: "over" }, mark(chosen?.action ?? ""), h("h2", {}, named(name)), h("button", { type: "button", class: "close", "aria-label": "Close", title: "Close", onclick: close }, "×")),
+      h("div", { class: "over" }, mark(chosen?.action ?? ""), h("h2", {}, named(name)), h("button", { type: "button", class: "close", "aria-label": "Close", title: "Close", onclick: () => this.shut() }, "×")),
       h("div", { class: "chips" }, chip(kind(chosen?.kind ?? node?.kind ?? "")), chosen ? chip(chosen.phase) : chip("unchanged"), node?.component ? chip("in a cycle", "info") : null, chosen?.destructive ? chip("loses data", "bad") : null, state(chosen?.state)),
       others.length > 1
         ? h("div", { class: "steps", role: "group", "aria-label": "Operations of this object" },
@@ -277,7 +290,7 @@ class PlanView {
       part.end
         ? chip(part.name, "seed")
         : part.object
-          ? h("button", { type: "button", class: "ref", onclick: () => this.choose({ object: part.name, from: "drawer" }) }, part.name)
+          ? h("button", { type: "button", class: "ref", onclick: () => this.choose({ object: part.name, from: "drawer" }) }, breakable(part.name))
           : h("strong", {}, part.name),
     ];
     return h("ol", { class: "chains" }, full.chains.map((chain) => h("li", {}, chain.map((part, at) => [at ? h("span", { class: "then", "aria-hidden": "true" }, "›") : null, ...link(part)]))));
@@ -307,7 +320,7 @@ class PlanView {
   unchanged(name) {
     const up = this.graph.reads.get(name) ?? [];
     const down = this.graph.readBy.get(name) ?? [];
-    const refs = (names) => h("ul", { class: "plain" }, names.map((id) => h("li", {}, h("button", { type: "button", class: "ref", onclick: () => this.choose({ object: id, from: "drawer" }) }, id))));
+    const refs = (names) => h("ul", { class: "plain" }, names.map((id) => h("li", {}, h("button", { type: "button", class: "ref", onclick: () => this.choose({ object: id, from: "drawer" }) }, breakable(id)))));
     return [
       h("p", {}, this.data.run ? "This run has nothing to do for it." : "Nothing has to be done for it: it is as its file says."),
       up.length ? h("h4", {}, "Reads") : null, up.length ? refs(up) : null,

@@ -1,0 +1,2 @@
+CREATE FUNCTION ${s}.f() RETURNS INT
+RETURN (SELECT max(x) FROM ${s}.b)

@@ -1,0 +1,3 @@
+CREATE MATERIALIZED VIEW ${s}.b (x INT) AS
+SELECT DISTINCT ${s}.f() AS x
+FROM ${s}.a
