@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -90,15 +90,17 @@ class Killer:
         boundary: str,
         *,
         decide: Callable[[World, str], str] | None = None,
+        spared: Sequence[str] = (),
         **rest: Any,
     ) -> list[str]:
-        """Deployments until one lives: each dies in the first operation in which none has died.
+        """Deployments until one lives: each dies in the first operation in which none has died, and that
+        is not ``spared``.
 
         An operation that is uncertain then is resolved as ``decide`` says. Gives where they died.
         """
         died: list[str] = []
         for _ in range(60):
-            crash = self.deploy(world, boundary, spared=died, **rest)
+            crash = self.deploy(world, boundary, spared=[*spared, *died], **rest)
             if crash.at is not None:
                 died.append(crash.at)
             elif crash.errors == ["SD810"]:

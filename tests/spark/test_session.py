@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import uuid
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
@@ -146,15 +147,17 @@ def test_threads_share_the_sessions(sessions: ConnectSessions) -> None:
         assert list(threads.map(ask, range(8))) == list(range(8))
 
 
-def _killed_client(sessions: ConnectSessions, key: str, text: str) -> None:
-    """A client that dies without a word while the server runs its statement."""
+def _killed_client(
+    sessions: ConnectSessions, key: str, text: str, when: Callable[[], bool] | None = None
+) -> None:
+    """A client that dies without a word while the server runs its statement (once it is so far)."""
     client = subprocess.Popen(
         [sys.executable, "-c", _CLIENT, sessions.address, key, text], stdout=subprocess.PIPE, text=True
     )
     try:
         assert client.stdout is not None
         assert client.stdout.readline() == "ready\n"
-        _wait_for(lambda: "RUNNING" in _states(sessions, key))
+        _wait_for(when or (lambda: "RUNNING" in _states(sessions, key)))
     finally:
         client.send_signal(signal.SIGKILL)
         client.communicate()
@@ -168,23 +171,27 @@ def _states(sessions: ConnectSessions, key: str) -> set[str]:
         client.close()
 
 
-def _wait_for(condition: object) -> None:
+def _wait_for(condition: Callable[[], bool]) -> None:
     until = time.monotonic() + 60
-    while not condition():  # type: ignore[operator]
+    while not condition():
         assert time.monotonic() < until, "it did not happen"
         time.sleep(0.1)
 
 
-def test_what_a_killed_client_left_running_is_stopped(sessions: ConnectSessions, schema: str) -> None:
+def test_what_a_killed_client_left_running_is_stopped(
+    sessions: ConnectSessions, schema: str, shared_warehouse: Path
+) -> None:
+    """Once its tasks are at work. An interrupt that comes before may be lost, and then it is waited for."""
     key = f"run/{uuid.uuid4()}"
-    slow = "SELECT id, java_method('java.lang.Thread', 'sleep', 8000L) AS s FROM range(0, 4, 1, 4)"
-    _killed_client(sessions, key, f"CREATE TABLE {schema}.slow AS {slow}")
+    slow = "SELECT id, java_method('java.lang.Thread', 'sleep', 12000L) AS s FROM range(0, 2, 1, 2)"
+    at_work = lambda: any(shared_warehouse.rglob(f"{schema}.db/slow/_temporary/**/part-*"))  # noqa: E731
+    _killed_client(sessions, key, f"CREATE TABLE {schema}.slow AS {slow}", at_work)
     assert "RUNNING" in _states(sessions, key), "it goes on without its client"
     assert sessions.settle(key)
     assert _states(sessions, key) <= wire.ENDED
     with sessions.open(key) as spark:
         assert _tables(spark, schema) == []
-        spark.sql("SELECT java_method('java.lang.Thread', 'sleep', 9000L) FROM range(1)")
+        spark.sql("SELECT java_method('java.lang.Thread', 'sleep', 13000L) FROM range(1)")
         assert _tables(spark, schema) == [], "it does not appear when its time would have come"
 
 
