@@ -3,28 +3,52 @@
 from __future__ import annotations
 
 import gc
+from importlib import import_module
 
 import click
 
 from .. import __version__
 from ..telling.output import set_up_streams, wants_colour
-from .apply import apply, refresh
-from .baseline import baseline
-from .components import components
-from .explain import explain
-from .graph import graph
-from .history import history
-from .import_ import import_
-from .init import init
-from .lint import lint
-from .local import local
-from .plan import plan
-from .repair import recover, resolve, unlock
-from .rollback import rollback
-from .status import drift, status
+
+_MODULES = {
+    "apply": "apply",
+    "baseline": "baseline",
+    "components": "components",
+    "drift": "status",
+    "explain": "explain",
+    "graph": "graph",
+    "history": "history",
+    "import": "import_",
+    "init": "init",
+    "lint": "lint",
+    "local": "local",
+    "plan": "plan",
+    "recover": "repair",
+    "refresh": "apply",
+    "resolve": "repair",
+    "rollback": "rollback",
+    "status": "status",
+    "unlock": "repair",
+}
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Commands(click.Group):
+    """Commands, each imported when it is asked for: a plan need not wait for what talks to Spark."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _MODULES:
+            return None
+        module = import_module(f".{_MODULES[cmd_name]}", __package__)
+        command: click.Command = getattr(module, "import_" if cmd_name == "import" else cmd_name)
+        return command
+
+
+@click.group(
+    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(__version__, prog_name="sparkdeploy")
 @click.pass_context
 def main(context: click.Context) -> None:
@@ -37,10 +61,3 @@ def main(context: click.Context) -> None:
     gc.disable()
     set_up_streams()
     context.color = wants_colour()
-
-
-for command in (
-    init, import_, lint, plan, explain, graph, components, baseline, apply, refresh, rollback, status, drift, history, resolve,
-    recover, unlock, local,
-):  # fmt: skip
-    main.add_command(command)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import reference
 import yaml
-from click import Group
+from click import Command, Context, Group
 from snippets import NEEDS_SPARK, ROOT, Session, blocks, commands, elided, matches, renewed, section
 
 from airflow_provider_sparkdeploy.cli import main
@@ -118,7 +118,8 @@ def test_every_command_is_shown_with_its_options() -> None:
     assert isinstance(main, Group)
     console = [block for block in blocks(_page("cli.md")) if block.language == "console"]
     shown = [command.text for block in console for command in commands(block)]
-    assert {name for name in main.commands if f"sparkdeploy {name} --help" not in shown} == set()
+    names = main.list_commands(Context(main))
+    assert {name for name in names if f"sparkdeploy {name} --help" not in shown} == set()
 
 
 def test_the_python_reference_is_that_of_the_docstrings() -> None:
@@ -162,13 +163,18 @@ def _mentioned(text: str) -> list[tuple[str, list[str]]]:
 @pytest.mark.parametrize("path", [*PAGES, ROOT / "README.md"], ids=lambda path: path.stem)
 def test_every_command_that_is_mentioned_exists(path: Path) -> None:
     for name, options in _mentioned(path.read_text("utf-8")):
-        command = main
-        for part in name.split():
-            assert isinstance(command, Group), name
-            assert part in command.commands, name
-            command = command.commands[part]
-        known = {word for option in command.params for word in option.opts} | {"--help"}
-        assert set(options) <= known, (name, options)
+        assert set(options) <= _options(name), (name, options)
+
+
+def _options(name: str) -> set[str]:
+    """The options of a command, which must exist."""
+    command: Command = main
+    for part in name.split():
+        assert isinstance(command, Group), name
+        found = command.get_command(Context(command), part)
+        assert found is not None, name
+        command = found
+    return {word for option in command.params for word in option.opts} | {"--help"}
 
 
 def test_commands_in_prose_are_found() -> None:
@@ -212,9 +218,7 @@ def test_what_is_ready_to_copy_calls_commands_that_there_are() -> None:
         text = "\n".join(block.lines)
         assert yaml.safe_load(text)
         for call in re.findall(r"\bsparkdeploy (\w+)((?: +(?:--[\w-]+|[^\s|>&-]\S*))*)", text):
-            command = main.commands[call[0]]
-            known = {name for option in command.params for name in option.opts}
-            assert set(re.findall(r"--[\w-]+", call[1])) <= known, call
+            assert set(re.findall(r"--[\w-]+", call[1])) <= _options(call[0]), call
 
 
 @pytest.mark.spark

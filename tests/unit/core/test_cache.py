@@ -302,7 +302,7 @@ try:
     main(sys.argv[1:], standalone_mode=False)
 except SystemExit as error:
     assert not error.code, error.code
-heavy = {"sqlglot", "networkx"}
+heavy = {"sqlglot", "networkx", "rich", "airflow_provider_sparkdeploy.spark"}
 print("\\n" + json.dumps(sorted(heavy & set(sys.modules))))
 """
 CYCLE = {
