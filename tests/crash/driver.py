@@ -40,6 +40,7 @@ class Death:
         self.nth: int = request.get("nth", 1)
         self.spared = set(request.get("spared", ()))
         self.pause: float = request.get("pause", _ON_ITS_WAY)
+        self.awaited: tuple[str, str] | None = request.get("awaited")  # a folder, and what is to be in it
         self.signal = signal.Signals(request.get("signal", signal.SIGKILL))
         self.note = note
         self.counts: dict[str, int] = {}
@@ -84,6 +85,8 @@ class WatchedSpark:
         if dies and death.boundary == "sent":
             threading.Thread(target=self.spark.sql, args=(text,), daemon=True).start()
             time.sleep(death.pause)
+            while death.awaited and not any(Path(death.awaited[0]).rglob(death.awaited[1])):
+                time.sleep(0.1)
             death.now(self.operation)
         rows = self.spark.sql(text)
         if dies:

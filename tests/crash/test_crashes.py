@@ -69,10 +69,11 @@ def begun(made: World, operation: str) -> bool:
 
 
 def test_a_slow_statement_of_a_killed_client_is_stopped_and_never_runs_twice(
-    killer: Killer, shop: World
+    killer: Killer, shop: World, shared_warehouse: Path
 ) -> None:
     shop.write({"shop/table/slow.sql": slow("slow", 30)})
-    crash = killer.deploy(shop, "sent", pattern="CREATE TABLE.* AS SELECT", pause=2)
+    at_work = (str(shared_warehouse), f"{shop.schema}.db/slow/_temporary/**/part-*")
+    crash = killer.deploy(shop, "sent", pattern="CREATE TABLE.* AS SELECT", awaited=at_work)
     assert crash.at == "setup.shop.slow.init.1"
     shop.write({"shop/table/slow.sql": slow("slow", 1)})
     assert shop.deploy() == ["setup.shop.slow.init.1"]
