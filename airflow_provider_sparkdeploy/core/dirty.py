@@ -139,23 +139,25 @@ class Dirty:
         """
         sorted_reasons = cache(self._by_distance)
         # Of each way so far: how long it is at best, which reasons it took, and the next to take.
-        heap: list[tuple[int, tuple[int, ...], Chain, Fact, int]] = []
+        heap: list[tuple[int, tuple[int, ...], _Way | None, Fact, int]] = []
 
-        def push(chain: Chain, places: tuple[int, ...], current: Fact, place: int) -> None:
+        def push(way: _Way | None, places: tuple[int, ...], current: Fact, place: int) -> None:
             found = sorted_reasons(current)
             if place < len(found):
                 distance, number, _ = found[place]
-                heappush(heap, (len(chain) + distance, (*places, number), chain, current, place))
+                heappush(heap, (len(places) + distance, (*places, number), way, current, place))
 
-        push((), (), fact, 0)
+        push(None, (), fact, 0)
         while heap:
-            _, places, chain, current, place = heappop(heap)
-            push(chain, places[:-1], current, place + 1)
-            _, _, reason = sorted_reasons(current)[place]
-            longer = (*chain, (current, reason))
+            _, places, way, current, place = heappop(heap)
+            push(way, places[:-1], current, place + 1)
+            found = sorted_reasons(current)
+            distance, _, reason = found[place]
+            here = found[0][0] + 1
+            longer = _Way(current, reason, way, min(here, way.nearest) if way else here)
             if reason.because is None:
-                yield longer
-            elif all(step[0] != reason.because for step in longer):
+                yield longer.chain()
+            elif distance < longer.nearest or not longer.passes(reason.because):
                 push(longer, places, reason.because, 0)
 
     def _by_distance(self, fact: Fact) -> list[tuple[int, int, Reason]]:
@@ -179,23 +181,27 @@ class Dirty:
                     queue.append(target)
         return found
 
-    def shortest_chain(self, fact: Fact) -> Chain:
-        """The shortest way from a fact down to a seed, in linear time."""
-        came: dict[Fact, tuple[Fact, Reason]] = {}
-        queue = deque([fact])
-        while queue:
-            current = queue.popleft()
-            for reason in self.reasons(current):
-                if reason.because is None:
-                    steps = [(current, reason)]
-                    while current != fact:
-                        current, step = came[current]
-                        steps.append((current, step))
-                    return tuple(reversed(steps))
-                if reason.because not in came and reason.because != fact:
-                    came[reason.because] = (current, reason)
-                    queue.append(reason.because)
-        return ()
+
+class _Way(NamedTuple):
+    """A way so far, from its last step back to its first. ``nearest`` is how near to a seed it has come:
+    what is nearer than that it has not passed."""
+
+    fact: Fact
+    reason: Reason
+    before: _Way | None
+    nearest: int
+
+    def steps(self) -> Iterator[_Way]:
+        step: _Way | None = self
+        while step is not None:
+            yield step
+            step = step.before
+
+    def passes(self, fact: Fact) -> bool:
+        return any(step.fact == fact for step in self.steps())
+
+    def chain(self) -> Chain:
+        return tuple((step.fact, step.reason) for step in self.steps())[::-1]
 
 
 def propagate(facts: Facts) -> Dirty:

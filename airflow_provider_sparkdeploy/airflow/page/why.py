@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core.names import ObjectName, parse_name
-from ...core.state import DeployedObject, State
+from ...core.state import State
 from ...core.statement import view_text
 from ..before import deployed_text
-from .values import SEEDS, Log, Step, run_id_of, schema_of
+from .values import SEEDS, Log, Step, schema_of
 
 _MOST_CHAINS = 12
 _MOST_SOURCES = 8  # members of a schema or a compute that a chain goes on with
@@ -218,11 +218,6 @@ def difference(before: str, after: str) -> list[tuple[str, str]]:
             rows += [("-", line) for line in old[i1:i2]]
             rows += [("+", line) for line in new[j1:j2]]
     return rows
-
-
-def last_run(record: DeployedObject) -> str:
-    """The Airflow run that deployed an object; what the log says where it was none."""
-    return run_id_of(record.run) or record.run
 
 
 def outcome(entries: Sequence[Mapping[str, Any]]) -> str:
