@@ -31,7 +31,7 @@ from .metastore import Key, Metastore
 from .session import Row, Sessions, Spark, SparkFailure
 from .wanted import Schema, Wanted, schemas_of, wanted_objects
 
-__all__ = ["Wanted", "inspect", "wanted_objects"]
+__all__ = ["NO_ABILITY", "Wanted", "inspect", "wanted_objects"]
 
 _THREADS = 4  # more do not help: one server, and one metastore behind it
 _DESCRIBED_AT_ONCE = 200
@@ -41,7 +41,7 @@ _ANALYSED_AT_ONCE = 20  # the work for a join of n relations grows faster than n
 _NO_SCHEMA = ("SCHEMA_NOT_FOUND", "NO_SUCH_NAMESPACE", "NO_SUCH_DATABASE", "DATABASE_NOT_FOUND")
 _NO_OBJECT = ("TABLE_OR_VIEW_NOT_FOUND", "VIEW_NOT_FOUND", "UNRESOLVED_ROUTINE", "ROUTINE_NOT_FOUND")
 _NO_JSON = ("NOT_SUPPORTED_COMMAND_FOR_V2_TABLE", "PARSE_SYNTAX_ERROR")
-_NO_ABILITY = ("MISSING_CATALOG_ABILITY",)
+NO_ABILITY = ("MISSING_CATALOG_ABILITY", "_LEGACY_ERROR_TEMP_1184")  # the latter in Spark 3.5
 _VIEWS = ("view", "materialized_view")
 _OWN_METADATA = ("delta", "iceberg", "hudi")  # of whose tables the metastore knows little
 
@@ -160,7 +160,7 @@ def _rows_or_none(spark: Spark, question: str) -> list[Row]:
     try:
         return spark.sql(question)
     except SparkFailure as failure:
-        if _is(failure, _NO_SCHEMA + _NO_ABILITY):
+        if _is(failure, _NO_SCHEMA + NO_ABILITY):
             return []
         raise
 
@@ -179,7 +179,7 @@ def _ask_of_many(asking: Asking, schema: Schema, listed: _Listed) -> _Answers:
         [asking.ask(_analyse_many, batch) for batch in chunks(tables, _ANALYSED_AT_ONCE)],
         asking.ask(_indexes, schema) if schema.is_jdbc and present else None,
         {
-            name: asking.ask(_function, item)
+            name: asking.ask(_function, schema, item)
             for name, item in schema.functions.items()
             if schema.key_of(item) in listed.functions
         },
@@ -289,7 +289,7 @@ def _relation(
             columns = described.columns_of_rows(spark.sql(f"DESCRIBE TABLE {quote(item.physical)}"))
         return _observed(entry, columns, indexes)
     except SparkFailure as failure:
-        return _refused(failure, item)
+        return _refused(spark, failure, schema, item)
 
 
 def _describe(spark: Spark, schema: Schema, item: Wanted) -> Described:
@@ -306,20 +306,23 @@ def _describe(spark: Spark, schema: Schema, item: Wanted) -> Described:
     return described.from_rows(spark.sql(f"DESCRIBE TABLE EXTENDED {table}"), properties)
 
 
-def _function(spark: Spark, item: Wanted) -> ObservedObject | None:
+def _function(spark: Spark, schema: Schema, item: Wanted) -> ObservedObject | None:
     try:
         rows = spark.sql(f"DESCRIBE FUNCTION EXTENDED {quote(item.physical)}")
     except SparkFailure as failure:
-        return _refused(failure, item)
+        return _refused(spark, failure, schema, item)
     return described.function_of(rows)
 
 
-def _refused(failure: SparkFailure, item: Wanted) -> ObservedObject | None:
-    """What a refusal to describe a listed object means."""
+def _refused(spark: Spark, failure: SparkFailure, schema: Schema, item: Wanted) -> ObservedObject | None:
+    """What a refusal to describe a listed object means. It is gone only if it is no longer listed:
+    Spark 3.5 also says of a table in a database that it is not there when it may not be read."""
     if failure.transient:
         raise failure
     if _is(failure, _NO_OBJECT):
-        return None
+        listed = _list(spark, schema)
+        if schema.key_of(item) not in (listed.functions if item.kind == "function" else listed.relations):
+            return None
     kind: ObservedKind = "table" if item.kind in ("data", "migration", "sink") else item.kind  # type: ignore[assignment]
     return ObservedObject(kind, readable=False)
 

@@ -35,6 +35,10 @@ _LABEL = re.compile(rf"^({'|'.join(_LABELS)})(: |$)", re.MULTILINE)
 _FIRST_FREE_TEXT = _LABELS.index("Comment")
 _TREE = re.compile(r"^ \|-- (.*): [a-z]", re.MULTILINE)
 
+# What is called otherwise in JSON than by its label in small letters, and what is a list there
+_JSON_KEYS = {"InputFormat": "input_format", "OutputFormat": "output_format"}
+_LISTS = ("Bucket Columns", "Sort Columns", "View Query Output Columns")
+
 _RAW_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 _FILES = ("parquet", "orc", "csv", "json", "text", "avro")
 # Spark reads these types back with its own parser, which stumbles over the names in some.
@@ -100,7 +104,7 @@ def from_json(described: Mapping[str, Any], properties: Mapping[str, str]) -> De
 def from_rows(rows: Sequence[Mapping[str, Any]], properties: Mapping[str, str]) -> Described:
     """DESCRIBE TABLE EXTENDED of a catalog that has no JSON: rows of name, value and comment."""
     partitioning: list[str] = []
-    told: dict[str, str] = {}
+    told = _section(rows, "# Detailed Table Information")
     section = ""
     for row in rows:
         key, value = row["col_name"] or "", row["data_type"] or ""
@@ -112,8 +116,6 @@ def from_rows(rows: Sequence[Mapping[str, Any]], properties: Mapping[str, str]) 
             partitioning.append(canonical_partition(value))
         elif section == "# Partition Information" and key:
             partitioning.append(canonical_partition(key))
-        elif section == "# Detailed Table Information" and key:
-            told.setdefault(key, value)
     partitioning += _partitioning(
         (),
         told.get("Num Buckets", ""),
@@ -129,6 +131,38 @@ def from_rows(rows: Sequence[Mapping[str, Any]], properties: Mapping[str, str]) 
         columns = _named(column.name for column in columns_of_rows(rows))
         definition = TableDef(columns, "", (), definition.properties, definition.comment)
     return Described(kind, definition, told.get("View Text"), properties.get(MARKER))
+
+
+def detail_of_rows(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """DESCRIBE TABLE EXTENDED as the same AS JSON would be, which Spark 3.5 does not have: what no
+    other answer tells. ``storage_properties`` is None where it may be read in more than one way."""
+    found: dict[str, Any] = {
+        "columns": [{"name": column.name, "comment": column.comment} for column in columns_of_rows(rows)]
+    }
+    told = _section(rows, "# Detailed Table Information")
+    for label, value in told.items():
+        if label == "Storage Properties":
+            pairs = [pair.partition("=") for pair in value.strip()[1:-1].split(", ")]
+            exact = all(equals for _, equals, _ in pairs)
+            found["storage_properties"] = {key: item for key, _, item in pairs} if exact else None
+        elif label in _LISTS:
+            found[label.lower().replace(" ", "_")] = _listed(value)
+        else:
+            found[_JSON_KEYS.get(label, label.lower().replace(" ", "_"))] = value
+    return found
+
+
+def _section(rows: Sequence[Mapping[str, Any]], heading: str) -> dict[str, str]:
+    """The labelled rows under a heading."""
+    told: dict[str, str] = {}
+    section = ""
+    for row in rows:
+        key, value = row["col_name"] or "", row["data_type"] or ""
+        if key.startswith("# "):
+            section = key
+        elif section == heading and key:
+            told.setdefault(key, value)
+    return told
 
 
 def from_parameters(

@@ -32,6 +32,7 @@ OnPass = Callable[[int, int], None]
 
 _NO_SCHEMA = ("SCHEMA_NOT_FOUND", "NO_SUCH_NAMESPACE")
 _INDEX_AS_WANTED = {"index": "INDEX_ALREADY_EXISTS", "drop": "INDEX_NOT_FOUND"}
+_WITH_FUNCTIONS = 4  # the first Spark that has functions in SQL
 _LOCATION = re.compile(r"location\s+[`'\"]?([^`'\"\s]+?)[`'\"]?\s+already exists")
 _VISIBLE = frozenset(
     {
@@ -77,6 +78,8 @@ def execute(
     except SparkFailure as failure:
         if failure.condition == "LOCATION_ALREADY_EXISTS":
             raise _left_over(operation, failure) from None
+        if operation.kind == "function" and failure.condition == "PARSE_SYNTAX_ERROR":
+            _must_have_functions(operation, spark)
         if operation.index is None or failure.condition != _INDEX_AS_WANTED.get(operation.action):
             raise
     return {}
@@ -207,6 +210,18 @@ def _member(record: DeployedObject) -> Member:
     if comment is None:
         comment = stated_comment(record.text, record.definition)
     return Member(record.name, record.physical, parts.query, columns, record.hash, comment)
+
+
+def _must_have_functions(operation: Operation, spark: Spark) -> None:
+    """Raises where Spark is too old for functions in SQL, of which it only says that it finds a bracket."""
+    version = str(spark.sql("SELECT version() AS v")[0]["v"]).partition(" ")[0]
+    if int(version.partition(".")[0]) < _WITH_FUNCTIONS:
+        raise problem(
+            "SD807",
+            f"{display(operation.physical)} is written in SQL, and Spark {version} has no such functions",
+            advice=f"They came with Spark {_WITH_FUNCTIONS}. Until then a function is a class: CREATE FUNCTION "
+            "name AS 'class' USING JAR '...'. Or write its expression into the views that call it.",
+        ) from None
 
 
 def _left_over(operation: Operation, failure: SparkFailure) -> SparkDeployError:

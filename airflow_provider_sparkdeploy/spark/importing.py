@@ -31,8 +31,8 @@ from ..core.settings import Settings
 from ..core.sqltypes import canonical_type
 from ..core.statement import read_head
 from .asking import Asking
-from .catalog import inspect
-from .described import columns_of
+from .catalog import NO_ABILITY, inspect
+from .described import columns_of, detail_of_rows
 from .matview import MISSING, data_table_of
 from .session import Row, Sessions, Spark, SparkFailure
 from .wanted import Wanted
@@ -178,7 +178,7 @@ def _rows_or_none(spark: Spark, question: str) -> list[Row]:
     try:
         return spark.sql(question)
     except SparkFailure as failure:
-        if failure.condition.startswith("MISSING_CATALOG_ABILITY"):
+        if failure.condition.partition(".")[0] in NO_ABILITY:
             return []
         raise
 
@@ -209,7 +209,7 @@ def _draft(
     )
 
 
-def _table(spark: Spark, place: _Place, name: ObjectName, spelled: str, table: TableDef) -> Draft:
+def _table(spark: Spark, place: _Place, name: ObjectName, spelled: str, table: TableDef) -> Draft | LeftOut:
     physical = quote((*place.schema, spelled))
     fields = spark.schema(f"SELECT * FROM {physical}")["fields"]
     defaults = {
@@ -218,8 +218,13 @@ def _table(spark: Spark, place: _Place, name: ObjectName, spelled: str, table: T
         if "CURRENT_DEFAULT" in field["metadata"]
     }
     detail = _detail(spark, physical) if place.in_session_catalog else {}
+    options = detail.get("storage_properties", {})
+    if options is None:
+        return LeftOut(
+            str(name), "what Spark tells of its options cannot be read with certainty", "Write its file."
+        )
     storage = Storage(
-        options=detail.get("storage_properties", {}),
+        options=options,
         location=detail.get("location", "") if detail.get("type") == "EXTERNAL" else "",
         serde=_serde(detail) if detail.get("provider") == "hive" else None,
         buckets=_buckets(detail),
@@ -264,7 +269,12 @@ def _field(field: Mapping[str, Any]) -> str:
 
 
 def _detail(spark: Spark, physical: str) -> Mapping[str, Any]:
-    rows = spark.sql(f"DESCRIBE TABLE EXTENDED {physical} AS JSON")
+    try:
+        rows = spark.sql(f"DESCRIBE TABLE EXTENDED {physical} AS JSON")
+    except SparkFailure as failure:
+        if failure.condition != "PARSE_SYNTAX_ERROR":  # Spark 3.5 has no JSON
+            raise
+        return detail_of_rows(spark.sql(f"DESCRIBE TABLE EXTENDED {physical}"))
     found: Mapping[str, Any] = json.loads(rows[0]["json_metadata"])
     return found
 

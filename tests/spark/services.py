@@ -14,6 +14,7 @@ import shlex
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.request
@@ -29,6 +30,8 @@ from airflow_provider_sparkdeploy.spark.embedded import spark_home
 from airflow_provider_sparkdeploy.spark.session import Sessions, Spark
 
 DRIVER = Path("/usr/share/java/postgresql.jar")
+OLDEST_SPARK = "3.5.9"  # of the oldest minor version that spark-submit is to work with
+_BUILD = Path(__file__).parents[2] / "build"
 _ACCOUNT = "postgres"  # the server refuses to run as root
 _USER = "tester"
 _WATCH = '"$@" <&- & server=$!; read -r _; kill -INT "$server"; wait "$server"; rm -rf -- "$0"'
@@ -188,6 +191,36 @@ def _daemon(home: Path, name: str, *arguments: str) -> Iterator[Path]:
     finally:
         watcher.stdin.close()
         watcher.wait(timeout=60)
+
+
+def oldest_spark() -> Path:
+    """The home of the oldest Spark, which is unpacked once into the build folder of this checkout.
+
+    Its package on the index is its distribution in other folders. So nothing is built or installed.
+    """
+    home = _BUILD / f"spark-{OLDEST_SPARK}"
+    if home.is_dir():
+        return home
+    _BUILD.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="spark-", dir=_BUILD) as folder:
+        package = f"pyspark=={OLDEST_SPARK}"
+        fetch = ["pip", "download", "--no-deps", "--no-binary", "pyspark", "--dest", folder, package]
+        done = subprocess.run([sys.executable, "-m", *fetch], capture_output=True, text=True)
+        if done.returncode:
+            said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+            missing(
+                f"Spark {OLDEST_SPARK} ({' '.join(fetch[:2])} {package} says: {said[-1] if said else ''})"
+            )
+        [archive] = Path(folder).glob("*.tar.gz")
+        inside = archive.name.removesuffix(".tar.gz")
+        wanted = [f"{inside}/{part}" for part in ("deps/bin", "deps/sbin", "deps/jars", "lib")]
+        _run(["tar", "-xzf", str(archive), "-C", folder, "--no-same-owner", *wanted], None)
+        made = Path(folder, inside)
+        (made / "deps" / "python").mkdir()
+        (made / "lib").rename(made / "deps" / "python" / "lib")
+        with contextlib.suppress(OSError):  # somebody else was faster
+            (made / "deps").rename(home)
+    return home
 
 
 def jdbc_catalog(name: str, url: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ from airflow_provider_sparkdeploy.spark.described import (
     body_of,
     columns_of,
     columns_of_rows,
+    detail_of_rows,
     from_extended,
     from_json,
     from_rows,
@@ -179,6 +180,42 @@ def test_rows_of_buckets() -> None:
     ]
     rows = [{"col_name": name, "data_type": value, "comment": None} for name, value in pairs]
     assert from_rows(rows, {}).definition.partitioning == ("bucket(4,id) sorted by (v)",)
+
+
+def test_rows_tell_what_json_would() -> None:
+    """Of which Spark 3.5 has none."""
+    pairs = [
+        ("a", "int"),
+        ("", ""),
+        ("# Partition Information", ""),
+        ("# col_name", "data_type"),
+        ("p", "int"),
+        ("", ""),
+        ("# Detailed Table Information", ""),
+        ("Type", "EXTERNAL"),
+        ("Provider", "hive"),
+        ("Num Buckets", "4"),
+        ("Bucket Columns", "[`a`, `b c`]"),
+        ("Location", "file:/there"),
+        ("InputFormat", "in"),
+        ("Storage Properties", "[sep=,, header=true]"),
+    ]
+    rows = [
+        {"col_name": name, "data_type": value, "comment": "c" if name == "a" else None}
+        for name, value in pairs
+    ]
+    assert detail_of_rows(rows) == {
+        "columns": [{"name": "a", "comment": "c"}],
+        "type": "EXTERNAL",
+        "provider": "hive",
+        "num_buckets": "4",
+        "bucket_columns": ("a", "b c"),
+        "location": "file:/there",
+        "input_format": "in",
+        "storage_properties": {"sep": ",", "header": "true"},
+    }
+    rows[-1]["data_type"] = "[sep=, , header=true]"
+    assert detail_of_rows(rows)["storage_properties"] is None
 
 
 @pytest.mark.parametrize("of_query", ["[customer, total]", "[`customer`, `total`]"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -17,7 +18,7 @@ from airflow_provider_sparkdeploy.spark.catalog import Wanted, inspect, wanted_o
 from airflow_provider_sparkdeploy.spark.session import Row, SparkFailure
 
 T, F = ObjectName("s", "t"), ObjectName("s", "f")
-Answer = list[Row] | dict[str, Any] | SparkFailure
+Answer = list[Row] | dict[str, Any] | SparkFailure | deque[list[Row]]  # the last: one after the other
 
 
 def refusal(condition: str, *, transient: bool = False) -> SparkFailure:
@@ -46,7 +47,7 @@ class Scripted:
             if re.match(pattern, text):
                 if isinstance(answer, SparkFailure):
                     raise answer
-                return answer
+                return answer.popleft() if isinstance(answer, deque) else answer
         raise AssertionError(f"nobody expected: {text}")
 
     def schema(self, query: str) -> dict[str, Any]:
@@ -141,7 +142,16 @@ def test_a_spark_that_is_away_says_nothing_about_objects(lost: str) -> None:
 
 def test_what_is_dropped_between_two_questions_is_missing() -> None:
     gone = refusal("TABLE_OR_VIEW_NOT_FOUND")
-    assert look({"SHOW TABLES": listed("t"), "SELECT struct": gone, "SHOW TBLPROPERTIES": gone}, LAKE) == {}
+    answers: dict[str, Answer] = {"SELECT struct": gone, "SHOW TBLPROPERTIES": gone}
+    assert look({"SHOW TABLES": deque([listed("t"), listed()]), **answers}, LAKE) == {}
+
+
+def test_what_is_still_listed_is_there_whatever_else_is_said_of_it() -> None:
+    """Spark 3.5 says so of a table that a database does not let it read."""
+    gone = refusal("TABLE_OR_VIEW_NOT_FOUND")
+    wanted = {T: Wanted(("db", "s", "t"), "table", "jdbc")}
+    answers: dict[str, Answer] = {"SHOW TABLES": listed("t"), "SELECT": gone, "DESCRIBE TABLE": gone}
+    assert look(answers, wanted) == {T: ObservedObject("table", readable=False)}
 
 
 def test_a_function_that_cannot_be_described_is_there() -> None:
@@ -150,7 +160,15 @@ def test_a_function_that_cannot_be_described_is_there() -> None:
     answers: dict[str, Answer] = {"SHOW USER FUNCTIONS": listing, "DESCRIBE FUNCTION": refusal("BROKEN")}
     assert look(answers, wanted) == {F: ObservedObject("function", readable=False)}
     answers["DESCRIBE FUNCTION"] = refusal("UNRESOLVED_ROUTINE")
+    answers["SHOW USER FUNCTIONS"] = deque([listing, []])
     assert look(answers, wanted) == {}
+
+
+@pytest.mark.parametrize("condition", ["MISSING_CATALOG_ABILITY.VIEWS", "_LEGACY_ERROR_TEMP_1184"])
+def test_a_catalog_without_views_has_none(condition: str) -> None:
+    v = ObjectName("s", "v")
+    answers: dict[str, Answer] = {"SHOW TABLES": listed(), "SHOW VIEWS": refusal(condition)}
+    assert look(answers, {v: Wanted(("db", "s", "v"), "view", "jdbc")}) == {}
 
 
 def test_columns_that_are_not_analysed_are_described() -> None:
