@@ -48,7 +48,8 @@ def import_(
     Looks at the catalog and changes nothing in it. Follow it with `sparkdeploy baseline`: then the
     plan is empty. What cannot be said in a file is left out, and named.
     """
-    from ..spark.importing import read_schema, schema_exists
+    from ..spark.catalog import schema_exists
+    from ..spark.importing import read_schema
 
     if folder is not None and len(schemas) > 1:
         raise click.UsageError("--folder takes the files of one schema.")

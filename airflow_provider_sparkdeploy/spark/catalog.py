@@ -31,7 +31,7 @@ from .metastore import Key, Metastore
 from .session import Row, Sessions, Spark, SparkFailure
 from .wanted import Schema, Wanted, schemas_of, wanted_objects
 
-__all__ = ["NO_ABILITY", "Wanted", "inspect", "wanted_objects"]
+__all__ = ["Wanted", "inspect", "rows_or_none", "schema_exists", "wanted_objects"]
 
 _THREADS = 4  # more do not help: one server, and one metastore behind it
 _DESCRIBED_AT_ONCE = 200
@@ -41,7 +41,7 @@ _ANALYSED_AT_ONCE = 20  # the work for a join of n relations grows faster than n
 _NO_SCHEMA = ("SCHEMA_NOT_FOUND", "NO_SUCH_NAMESPACE", "NO_SUCH_DATABASE", "DATABASE_NOT_FOUND")
 _NO_OBJECT = ("TABLE_OR_VIEW_NOT_FOUND", "VIEW_NOT_FOUND", "UNRESOLVED_ROUTINE", "ROUTINE_NOT_FOUND")
 _NO_JSON = ("NOT_SUPPORTED_COMMAND_FOR_V2_TABLE", "PARSE_SYNTAX_ERROR")
-NO_ABILITY = ("MISSING_CATALOG_ABILITY", "_LEGACY_ERROR_TEMP_1184")  # the latter in Spark 3.5
+_NO_ABILITY = ("MISSING_CATALOG_ABILITY", "_LEGACY_ERROR_TEMP_1184")  # the latter in Spark 3.5
 _VIEWS = ("view", "materialized_view")
 _OWN_METADATA = ("delta", "iceberg", "hudi")  # of whose tables the metastore knows little
 
@@ -141,28 +141,40 @@ def _place(schema: Schema, item: Wanted) -> Key:
 
 
 def _list(spark: Spark, schema: Schema) -> _Listed:
-    place = quote(schema.parts)
     relations = views = functions = frozenset[str]()
     if schema.relations:
-        rows = _rows_or_none(spark, f"SHOW TABLES IN {place}")
+        rows = rows_or_none(spark, schema.parts, "TABLES")
         relations = frozenset(schema.key(row["tableName"]) for row in rows if not row["isTemporary"])
     if not schema.in_session_catalog and any(item.kind == "view" for item in schema.relations.values()):
-        rows = _rows_or_none(spark, f"SHOW VIEWS IN {place}")
+        rows = rows_or_none(spark, schema.parts, "VIEWS")
         views = frozenset(schema.key(row["viewName"]) for row in rows if not row["isTemporary"])
     if schema.functions:
-        rows = _rows_or_none(spark, f"SHOW USER FUNCTIONS IN {place}")
+        rows = rows_or_none(spark, schema.parts, "USER FUNCTIONS")
         functions = frozenset(schema.key((parse_name(row["function"]) or ("",))[-1]) for row in rows)
     return _Listed(relations, views, functions)
 
 
-def _rows_or_none(spark: Spark, question: str) -> list[Row]:
-    """No rows of a schema that does not exist, or of what its catalog cannot have."""
+def rows_or_none(spark: Spark, schema: tuple[str, ...], what: str) -> list[Row]:
+    """What SHOW lists in a schema: nothing where that does not exist, or its catalog cannot have it."""
     try:
-        return spark.sql(question)
+        return spark.sql(f"SHOW {what} IN {quote(schema)}")
     except SparkFailure as failure:
-        if _is(failure, _NO_SCHEMA + NO_ABILITY):
+        if _is(failure, _NO_SCHEMA + _NO_ABILITY):
+            return []
+        # Iceberg says it in words of its own, without a condition.
+        if not failure.transient and not failure.condition and not schema_exists(spark, schema):
             return []
         raise
+
+
+def schema_exists(spark: Spark, schema: tuple[str, ...]) -> bool:
+    try:
+        spark.sql(f"DESCRIBE SCHEMA {quote(schema)}")
+    except SparkFailure as failure:
+        if _is(failure, _NO_SCHEMA):
+            return False
+        raise
+    return True
 
 
 # Many objects in one question

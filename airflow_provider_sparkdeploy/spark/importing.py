@@ -31,15 +31,14 @@ from ..core.settings import Settings
 from ..core.sqltypes import canonical_type
 from ..core.statement import read_head
 from .asking import Asking
-from .catalog import NO_ABILITY, inspect
+from .catalog import inspect, rows_or_none
 from .described import columns_of, detail_of_rows
-from .matview import MISSING, data_table_of
+from .matview import data_table_of
 from .session import Row, Sessions, Spark, SparkFailure
 from .wanted import Wanted
 
 _THREADS = 4
 _BESIDE_TYPES = ("__CHAR_VARCHAR_TYPE_STRING", "__COLLATIONS")
-_NO_SCHEMA = MISSING | {"DATABASE_NOT_FOUND", "NO_SUCH_DATABASE"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +76,6 @@ class _Names:
     relations: tuple[str, ...]
     views: tuple[str, ...]
     functions: tuple[str, ...]
-
-
-def schema_exists(spark: Spark, schema: tuple[str, ...]) -> bool:
-    try:
-        spark.sql(f"DESCRIBE SCHEMA {quote(schema)}")
-    except SparkFailure as failure:
-        if failure.condition.partition(".")[0] in _NO_SCHEMA:
-            return False
-        raise
-    return True
 
 
 def read_schema(sessions: Sessions, folder: str, schema: tuple[str, ...], settings: Settings) -> Imported:
@@ -157,12 +146,10 @@ def _is_session_catalog(schema: tuple[str, ...]) -> bool:
 
 
 def _list(spark: Spark, schema: tuple[str, ...]) -> _Names:
-    place = quote(schema)
-    views = _names(_rows_or_none(spark, f"SHOW VIEWS IN {place}"), "viewName")
-    tables = _names(_rows_or_none(spark, f"SHOW TABLES IN {place}"), "tableName")
+    views = _names(rows_or_none(spark, schema, "VIEWS"), "viewName")
+    tables = _names(rows_or_none(spark, schema, "TABLES"), "tableName")
     functions = sorted(
-        (parse_name(row["function"]) or ("",))[-1]
-        for row in _rows_or_none(spark, f"SHOW USER FUNCTIONS IN {place}")
+        (parse_name(row["function"]) or ("",))[-1] for row in rows_or_none(spark, schema, "USER FUNCTIONS")
     )
     if _is_session_catalog(schema):  # which lists views among its tables, and describes them as such
         return _Names(tables, (), tuple(functions))
@@ -171,16 +158,6 @@ def _list(spark: Spark, schema: tuple[str, ...]) -> _Names:
 
 def _names(rows: list[Row], key: str) -> tuple[str, ...]:
     return tuple(sorted(row[key] for row in rows if not row["isTemporary"]))
-
-
-def _rows_or_none(spark: Spark, question: str) -> list[Row]:
-    """No rows of what a catalog cannot have: views, functions."""
-    try:
-        return spark.sql(question)
-    except SparkFailure as failure:
-        if failure.condition.partition(".")[0] in NO_ABILITY:
-            return []
-        raise
 
 
 # One object

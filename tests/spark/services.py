@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,8 @@ from airflow_provider_sparkdeploy.spark.session import Sessions, Spark
 
 DRIVER = Path("/usr/share/java/postgresql.jar")
 OLDEST_SPARK = "3.5.9"  # of the oldest minor version that spark-submit is to work with
+_WITH_ICEBERG = ("sagemaker-feature-store-pyspark", "2.2.2")  # Iceberg 1.9.0 for Spark 3.5
+_ICEBERG = "smfs.shaded.org.apache.iceberg.spark"
 _BUILD = Path(__file__).parents[2] / "build"
 _ACCOUNT = "postgres"  # the server refuses to run as root
 _USER = "tester"
@@ -199,28 +202,64 @@ def oldest_spark() -> Path:
     Its package on the index is its distribution in other folders. So nothing is built or installed.
     """
     home = _BUILD / f"spark-{OLDEST_SPARK}"
-    if home.is_dir():
-        return home
+    if not home.is_dir():
+        with _unpacked("pyspark", OLDEST_SPARK, "deps/bin", "deps/sbin", "deps/jars", "lib") as made:
+            (made / "deps" / "python").mkdir()
+            (made / "lib").rename(made / "deps" / "python" / "lib")
+            with contextlib.suppress(OSError):  # somebody else was faster
+                (made / "deps").rename(home)
+    return home
+
+
+def iceberg() -> dict[str, str]:
+    """The settings that bring Iceberg to the oldest Spark.
+
+    No package on the index is Iceberg's own for Spark. This one has all of it inside its jar, under names
+    that begin otherwise, but has lost the entry by which Spark finds ``USING iceberg``.
+    """
+    home = _BUILD / f"iceberg-{_WITH_ICEBERG[1]}"
+    if not home.is_dir():
+        jar = f"deps/jars/sagemaker-feature-store-spark-sdk-{OLDEST_SPARK.rpartition('.')[0]}.jar"
+        with _unpacked(*_WITH_ICEBERG, jar) as made:
+            (made / jar).rename(made / "deps" / "jars" / "iceberg.jar")
+            with zipfile.ZipFile(made / "deps" / "jars" / "found.jar", "w") as found:
+                entry = "META-INF/services/org.apache.spark.sql.sources.DataSourceRegister"
+                found.writestr(entry, f"{_ICEBERG}.source.IcebergSource\n")
+            with contextlib.suppress(OSError):
+                (made / "deps" / "jars").rename(home)
+    return {
+        "spark.jars": f"{home}/iceberg.jar,{home}/found.jar",
+        "spark.sql.extensions": f"{_ICEBERG}.extensions.IcebergSparkSessionExtensions",
+    }
+
+
+def iceberg_catalog(name: str, folder: Path) -> dict[str, str]:
+    """The settings of a catalog of Iceberg's own, in a folder."""
+    return {
+        f"spark.sql.catalog.{name}": f"{_ICEBERG}.SparkCatalog",
+        f"spark.sql.catalog.{name}.type": "hadoop",
+        f"spark.sql.catalog.{name}.warehouse": str(folder),
+    }
+
+
+@contextlib.contextmanager
+def _unpacked(package: str, version: str, *wanted: str) -> Iterator[Path]:
+    """A folder with these parts of a package's source archive. Where it cannot be had the test is skipped;
+    in CI it fails."""
     _BUILD.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="spark-", dir=_BUILD) as folder:
-        package = f"pyspark=={OLDEST_SPARK}"
-        fetch = ["pip", "download", "--no-deps", "--no-binary", "pyspark", "--dest", folder, package]
+    with tempfile.TemporaryDirectory(prefix=f"{package}-", dir=_BUILD) as folder:
+        pinned = f"{package}=={version}"
+        fetch = ["pip", "download", "--no-deps", "--no-binary", package, "--dest", folder, pinned]
         done = subprocess.run([sys.executable, "-m", *fetch], capture_output=True, text=True)
         if done.returncode:
             said = (done.stderr.strip() or done.stdout.strip()).splitlines()
-            missing(
-                f"Spark {OLDEST_SPARK} ({' '.join(fetch[:2])} {package} says: {said[-1] if said else ''})"
-            )
+            missing(f"{pinned} (pip download says: {said[-1] if said else ''})")
         [archive] = Path(folder).glob("*.tar.gz")
         inside = archive.name.removesuffix(".tar.gz")
-        wanted = [f"{inside}/{part}" for part in ("deps/bin", "deps/sbin", "deps/jars", "lib")]
-        _run(["tar", "-xzf", str(archive), "-C", folder, "--no-same-owner", *wanted], None)
-        made = Path(folder, inside)
-        (made / "deps" / "python").mkdir()
-        (made / "lib").rename(made / "deps" / "python" / "lib")
-        with contextlib.suppress(OSError):  # somebody else was faster
-            (made / "deps").rename(home)
-    return home
+        parts = [f"{inside}/{part}" for part in wanted]
+        _run(["tar", "-xzf", str(archive), "-C", folder, "--no-same-owner", *parts], None)
+        archive.unlink()
+        yield Path(folder, inside)
 
 
 def jdbc_catalog(name: str, url: str) -> dict[str, str]:
