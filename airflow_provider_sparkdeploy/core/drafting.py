@@ -144,7 +144,7 @@ def alterations(context: Context, phase: Phase) -> list[Operation]:
 
 def _suffix(alteration: Alteration) -> list[str]:
     """Its part of the id; a column called index must not look like the index called add_column."""
-    verb, *name = alteration.slug.split(".", 1)
+    verb, *name = alteration.slug.split(".")
     return [verb, "named", *name] if name == ["index"] else [verb, *name]
 
 
