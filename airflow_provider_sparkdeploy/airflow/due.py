@@ -12,21 +12,13 @@ from datetime import datetime, tzinfo
 
 from croniter import croniter  # type: ignore[import-untyped]
 
+from ..core.cron import PRESETS
 from ..core.cycles import check_cycles
 from ..core.diagnostics import SparkDeployError
 from ..core.graph import build_graph
 from ..core.names import Node, ObjectName
 from ..core.operations import operation_id
 from ..core.repository import Repository
-
-_PRESETS = {
-    "@hourly": "0 * * * *",
-    "@daily": "0 0 * * *",
-    "@weekly": "0 0 * * 0",
-    "@monthly": "0 0 1 * *",
-    "@quarterly": "0 0 1 */3 *",
-    "@yearly": "0 0 1 1 *",
-}  # as Airflow reads them
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +77,7 @@ def _unit(repository: Repository, unit: str, members: tuple[ObjectName, ...], af
         item = repository.objects[name]
         if not item.schedule:
             continue
-        expression = _PRESETS.get(item.schedule, item.schedule)
+        expression = PRESETS.get(item.schedule, item.schedule)
         if croniter.is_valid(expression):
             schedules.add(expression)
         else:

@@ -61,6 +61,22 @@ class Context:
         return self.diff.old is None or self.diff.replaced or self.dropped
 
     @property
+    def swapped(self) -> bool:
+        """Whether it is a managed materialized view that gets a new data table: the view stays, with
+        its comment and all, and is pointed there."""
+        return (
+            self.new.kind == "materialized_view"
+            and self.settings.materialized_views == "managed"
+            and self.dirty
+            and not self.absent
+        )
+
+    @property
+    def loses_indexes(self) -> bool:
+        """Whether none of its indexes is there once its body is deployed."""
+        return (self.absent and (self.dirty or bool(self.diff.pending))) or self.swapped
+
+    @property
     def touched(self) -> bool:
         return not self.diff.left
 
@@ -128,7 +144,7 @@ def alterations(context: Context, phase: Phase) -> list[Operation]:
 
 def _suffix(alteration: Alteration) -> list[str]:
     """Its part of the id; a column called index must not look like the index called add_column."""
-    verb, *name = alteration.slug.split(".", 1)
+    verb, *name = alteration.slug.split(".")
     return [verb, "named", *name] if name == ["index"] else [verb, *name]
 
 

@@ -12,12 +12,15 @@ from .csvdata import create_sql
 from .drafting import Context, alterations, draft
 from .lexer import combined_hash
 from .names import Node, quote, quote_literal
-from .objects import Action, Statement
+from .objects import Action, ObjectDef, Statement
 from .operations import Operation
 from .records import change_record, index_record
-from .state import DeployedObject, PutChange, PutIndex, PutObject, Settle
+from .state import DeployedObject, DropIndex, Effect, PutChange, PutIndex, PutObject, Settle
 from .statement import alter_view, or_replace, view_text, with_query
 from .viewheader import COMMENT, HeaderChange, header_changes, stated_comment
+
+# What ALTER VIEW changes of a view beside its query; None where it is not altered in place.
+Header = tuple[HeaderChange, ...] | None
 
 
 def setup(context: Context) -> dict[Node, list[Operation]]:
@@ -33,7 +36,7 @@ def setup(context: Context) -> dict[Node, list[Operation]]:
     elif new.kind == "table":
         after = _table(context)
     elif context.dirty:
-        after = _stateless(context)
+        after = _stateless(context, None if context.absent else _header_changes(context))
     else:
         after = _comment(context)
     after += _indexes(context)
@@ -67,7 +70,10 @@ def fixpoint(contexts: list[Context], reasons: tuple[tuple[str, ...], ...]) -> O
     operation = draft(
         contexts[0], "setup", "fixpoint", ";\n".join(statement.sql for statement in statements), "fixpoint",
         digest=combined_hash(*(statement.hash for statement in statements)),
-        effects=tuple(_computed(context) for context in contexts),
+        effects=(
+            *(_computed(context) for context in contexts),
+            *(effect for context in contexts for effect in _lost_indexes(context)),
+        ),
     )  # fmt: skip
     return replace(operation, reasons=reasons)
 
@@ -99,12 +105,11 @@ def _scripted(context: Context) -> dict[Node, list[Operation]]:
     }  # fmt: skip
 
 
-def _body_record(context: Context) -> DeployedObject:
+def _body_record(context: Context, header: Header = None) -> DeployedObject:
     """What is recorded once the body is deployed: the comment is not set yet if it is due."""
-    if not _comment_due(context):
+    if not _comment_due(context, header):
         return context.head
-    old = context.diff.old
-    before = None if old is None or _made_anew(context) else old.comment
+    before = None if _made_anew(context, header) else _comment_before(context)
     return replace(context.head, comment=before, definition=context.new.definition)
 
 
@@ -118,31 +123,32 @@ def _table(context: Context) -> list[Operation]:
     return [create, *_comment(context)]
 
 
-def _stateless(context: Context) -> list[Operation]:
+def _stateless(context: Context, header: Header) -> list[Operation]:
     """The body of an object that must be redeployed, and its comment where that is lost or new."""
     new = context.new
-    record = PutObject(_body_record(context))
+    record = PutObject(_body_record(context, header))
     if new.kind == "data":
         return [*_data(context, record), *_comment(context)]
     statement = new.body.statements[0]
-    action, sql = _body(context)
-    header = () if context.absent else _header_changes(context)
+    action, sql = _body(context, header)
     if header:
-        return [*_view(context, record, header), *_comment(context)]
+        return [*_view(context, record, sql, header), *_comment(context, header)]
     if context.component:
         if not context.absent:
             return _comment(context)
         record = PutObject(replace(record.record, hash=""))  # not done before the fixpoint is
-    body = draft(context, "setup", action, sql, digest=statement.hash, effects=(record,))
-    return [body, *_comment(context)]
+    effects: tuple[Effect, ...] = (record, *_lost_indexes(context))
+    body = draft(context, "setup", action, sql, digest=statement.hash, effects=effects)
+    return [body, *_comment(context, header)]
 
 
-def _view(context: Context, record: PutObject, changes: tuple[HeaderChange, ...]) -> list[Operation]:
+def _view(
+    context: Context, record: PutObject, sql: str, changes: tuple[HeaderChange, ...]
+) -> list[Operation]:
     """A view of which more than the query changed, in place: the query first, because that is what
     Spark may refuse; then its properties. Until the last of them the log has the old ones."""
     old = context.diff.old
     assert old is not None
-    _, sql = _body(context)
     statement = context.new.body.statements[0]
     text = with_query(old.text, statement.sql[statement.query :])
     half = PutObject(replace(record.record, hash="", text=text))
@@ -154,7 +160,7 @@ def _view(context: Context, record: PutObject, changes: tuple[HeaderChange, ...]
     return [body, *after, last]
 
 
-def _body(context: Context) -> tuple[Action, str]:
+def _body(context: Context, header: Header) -> tuple[Action, str]:
     """Created, refreshed, or replaced in place, so that readers never miss it."""
     new = context.new
     statement = new.body.statements[0]
@@ -162,12 +168,12 @@ def _body(context: Context) -> tuple[Action, str]:
         return "create", statement.sql
     if new.kind == "materialized_view":
         return "replace" if context.diff.changed else "refresh", statement.sql
-    if _header_changes(context) is not None:
+    if header is not None:
         return "replace", alter_view(new.physical, statement.sql[statement.query :])
     return "replace", or_replace(statement.sql)
 
 
-def _header_changes(context: Context) -> tuple[HeaderChange, ...] | None:
+def _header_changes(context: Context) -> Header:
     """What ALTER VIEW must change of a view beside its query, which it swaps in one metastore call;
     None where it is not enough: it cannot list columns."""
     new, old = context.new, context.diff.old
@@ -205,31 +211,50 @@ def _data(context: Context, record: PutObject) -> list[Operation]:
     return found
 
 
-def _made_anew(context: Context) -> bool:
+def _made_anew(context: Context, header: Header) -> bool:
     """Whether setup makes the object without the comment that it had: CREATE OR REPLACE VIEW
     replaces the properties with the text."""
-    replaced = context.new.kind == "view" and context.dirty and _header_changes(context) is None
-    return context.absent or replaced
+    return context.absent or (context.new.kind == "view" and context.dirty and header is None)
 
 
-def _comment_due(context: Context) -> bool:
+def _comment_due(context: Context, header: Header) -> bool:
     new = context.new
     if new.kind == "table" and not new.scripted and not context.absent:
         return False  # an alteration of the table sees to it
     if new.comment is None and not context.diff.comment:
+        return _comment_left(context)
+    return new.comment is not None if _made_anew(context, header) else context.diff.comment
+
+
+def _comment_left(context: Context) -> bool:
+    """Whether a managed materialized view is swapped, which keeps the comment, and its statement
+    no longer has the one that it had."""
+    if not context.swapped or not context.diff.changed:
         return False
-    return new.comment is not None if _made_anew(context) else context.diff.comment
+    return _comment_before(context) is not None and _stated(context.new) is None
 
 
-def _comment(context: Context) -> list[Operation]:
+def _comment_before(context: Context) -> str | None:
+    """The comment that is deployed: the header's, or else that of a materialized view's statement."""
+    old = context.diff.old
+    if old is None or old.comment is not None or not context.swapped:
+        return old.comment if old else None
+    return stated_comment(old.text, old.definition)
+
+
+def _stated(new: ObjectDef) -> str | None:
+    return stated_comment(new.body.statements[0].sql, new.definition)
+
+
+def _comment(context: Context, header: Header = None) -> list[Operation]:
     """The comment from the header, which is set apart from the body; without one it is that of the
     statement, or removed."""
-    if not _comment_due(context):
+    if not _comment_due(context, header):
         return []
     new = context.new
     comment = new.comment
     if comment is None and new.kind in ("view", "materialized_view"):
-        comment = stated_comment(new.body.statements[0].sql, new.definition)
+        comment = _stated(new)
     literal = None if comment is None else quote_literal(comment)
     if new.kind in ("table", "data"):
         sql = f"COMMENT ON TABLE {quote(new.physical)} IS {literal or 'NULL'}"
@@ -246,17 +271,25 @@ def _comment(context: Context) -> list[Operation]:
     return [draft(context, "setup", "alter", sql, "comment", effects=(PutObject(record),))]
 
 
+def _lost_indexes(context: Context) -> list[DropIndex]:
+    """What is no longer true once a materialized view has a new data table. (Where an object is
+    dropped, that takes them from the log.)"""
+    old = context.diff.old
+    if old is None or not context.swapped:
+        return []
+    return [DropIndex(old.name, index.name) for index in old.indexes]
+
+
 def _indexes(context: Context) -> list[Operation]:
-    """Indexes that changed, and all of them when their object is made anew."""
+    """Indexes that changed, and all of them where they are lost."""
     new = context.new
     if not new.indexes:
         return []
-    made = context.absent and (context.dirty or bool(context.diff.pending))
     return [
         draft(
             context, "setup", "index", index.sql, index.name, "index", digest=index.hash,
             effects=(PutIndex(new.name, index_record(index)),), compute=index.compute, index=index.name,
         )
         for index in new.indexes
-        if made or index.name in context.indexes
+        if context.loses_indexes or index.name in context.indexes
     ]  # fmt: skip

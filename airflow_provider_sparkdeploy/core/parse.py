@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from .cron import is_schedule
 from .csvdata import load_sql, read_data
 from .diagnostics import Diagnostic, did_you_mean, near_name
 from .headers import Attributes, Section, read_sections
@@ -116,6 +117,15 @@ class _FileReader:
     def report(self, line: int, code: str, message: str, advice: str) -> None:
         self.problems.append(Diagnostic(self.source.path, line, code, message, advice))
 
+    def _check_schedule(self, metadata: Attributes) -> None:
+        schedule = metadata.text("schedule")
+        if schedule is not None and not is_schedule(schedule):
+            message = f"schedule={schedule} is not a cron expression: nothing refreshes by it"
+            advice = 'Write five fields, such as schedule="0 2 * * *", or @daily.'
+            self.warnings.append(
+                Diagnostic(self.source.path, metadata.line, "SD140", message, advice, severity="warning")
+            )
+
     def read(self) -> ObjectDef | None:
         source = self.source
         preface_end, sections = read_sections(source.text, source.path, source.kind, self.problems)
@@ -131,6 +141,7 @@ class _FileReader:
         metadata = metadata.over(source.defaults)
         if not in_environment(metadata, source.environment):
             return None
+        self._check_schedule(metadata)
         for section in sections:
             if section.kind == "METADATA":
                 self.report(

@@ -90,7 +90,7 @@ class _Builder:
         found = self.dirty.reasons(object_fact(operation.object))
         if operation.index is not None:
             own = self.dirty.reasons(index_fact(operation.object, operation.index))
-            rebuilt = self.contexts[operation.object].absent
+            rebuilt = operation.phase == "setup" and self.contexts[operation.object].loses_indexes
             found = (*own, *found) if rebuilt else own
         return self._spell(found, operation.object) or (("changed",),)
 

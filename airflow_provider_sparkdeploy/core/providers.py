@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from . import names
+from .nesting import inner
 from .objects import Column, TableDef
 from .sqltypes import type_key
 
@@ -25,7 +26,8 @@ class Abilities:
     """What can be altered in a family, and what is compared at all.
 
     ``drops_with`` is a property without which columns cannot be dropped. ``widens`` says which
-    type may become which, ``stored_as`` which declared types come back as others. A family
+    type may become which, ``stored_as`` which declared types come back as others; ``nests`` that
+    what is inside a type (the fields of a STRUCT) is altered like columns. A family
     that does not tell NOT NULL is not asked for it. ``comments`` are those of columns; the
     built-in catalog refuses them for partition columns.
     """
@@ -34,6 +36,7 @@ class Abilities:
     drops_with: str = ""
     widens: Callable[[str, str], bool] = _never
     stored_as: tuple[tuple[str, str], ...] = ()
+    nests: bool = False
     tells_not_null: bool = False
     relaxes: bool = False
     orders: bool = False
@@ -55,6 +58,18 @@ class Abilities:
 
     def can_widen(self, deployed: str, desired: str) -> bool:
         return self.widens(type_key(deployed), type_key(desired))
+
+    def can_alter(self, deployed: str, desired: str) -> bool:
+        """Whether ALTERs make one type of the other, also by what is inside. The keys of a MAP stay."""
+        if self.same_type(deployed, desired) or self.can_widen(deployed, desired):
+            return True
+        (word, old), (other, new) = inner(deployed), inner(desired)
+        pairs = both(TableDef(old), TableDef(new))
+        if not self.nests or word != other or not pairs:
+            return False
+        if word == "map" and not self.same_type(old[0].type, new[0].type):
+            return False
+        return all(self.can_alter(was.type, column.type) for was, column in pairs)
 
 
 def _numbers(spelled: str, *words: str) -> tuple[int, ...]:
@@ -105,6 +120,7 @@ FAMILIES = {
         drops=True,
         widens=_widens_in_iceberg,
         stored_as=_FEWER_TYPES,
+        nests=True,
         tells_not_null=True,
         relaxes=True,
         orders=True,
@@ -179,7 +195,7 @@ def refusals(family: str, old: TableDef, new: TableDef) -> Iterator[str]:
                 yield f"add column {_shown(column)} as NOT NULL"
     partitions = {type_key(field) for field in old.partitioning}
     for was, column in both(old, new):
-        if not can.same_type(was.type, column.type) and not can.can_widen(was.type, column.type):
+        if not can.can_alter(was.type, column.type):
             yield f"change the type of {_shown(column)} from {was.type} to {column.type}"
         if can.tells_not_null and was.nullable and not column.nullable:
             yield f"make {_shown(column)} NOT NULL"

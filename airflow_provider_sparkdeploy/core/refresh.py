@@ -68,7 +68,7 @@ def make_refresh(
         )
     )
     operations = build_operations(in_place, graph, components, found, dirty, frozenset(due))
-    refreshes = tuple(item for item in operations if item.action in ("refresh", "fixpoint"))
+    refreshes = tuple(item for item in operations if item.action in ("refresh", "fixpoint", "index"))
     plan = Plan(
         repository.fingerprint,
         operations=refreshes,

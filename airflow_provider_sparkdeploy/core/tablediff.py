@@ -11,7 +11,7 @@ Not seen, on purpose:
   catalog before the partition columns), wherever it is declared.
 - Properties that engines keep for themselves, and comments, properties and partitioning in
   JDBC, which has none.
-- Renames: the old column is dropped, the new one added.
+- Renames: the old column, or field of a STRUCT, is dropped, the new one added.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from . import names
+from .nesting import inner, outer
 from .objects import Column, TableDef
 from .providers import (
     FAMILIES,
@@ -65,15 +66,35 @@ class Recreate:
 
 @dataclass(frozen=True, slots=True)
 class _Sides:
-    """What a step sees: the table as the steps before it leave it, and as it should be."""
+    """What a step sees: the table as the steps before it leave it, and as it should be; or what is
+    inside one of its columns, at ``path``, the same way."""
 
     table: str
     can: Abilities
     old: TableDef
     new: TableDef
+    path: tuple[str, ...] = ()
 
     def alter(self, clause: str) -> str:
         return f"ALTER TABLE {self.table} {clause}"
+
+    def quoted(self, column: Column) -> str:
+        return names.quote((*self.path, column.name))
+
+    def slug(self, kind: str, column: Column) -> str:
+        return ".".join((kind, *(names.task_part(part.casefold()) for part in (*self.path, column.name))))
+
+    def inside(self) -> Iterator[tuple[Column, str, _Sides]]:
+        """What differs inside of columns, where it is altered like columns: each with the word of its type."""
+        for was, column in both(self.old, self.new) if self.can.nests else ():
+            if not self.can.same_type(was.type, column.type):
+                (word, old), (_, new) = inner(was.type), inner(column.type)
+                if old:
+                    yield (
+                        was,
+                        word,
+                        replace(self, old=TableDef(old), new=TableDef(new), path=(*self.path, was.name)),
+                    )
 
 
 Steps = Iterator[tuple[str, str, TableDef]]
@@ -98,9 +119,16 @@ def table_changes(
 
 def _drop_doomed_fields(sides: _Sides) -> Steps:
     """Iceberg does not drop a column that a partition field needs."""
-    doomed = [type_key(column.name) for column in missing(sides.old.columns, sides.new.columns)]
+    doomed = list(_doomed(sides))
     pattern = "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in doomed)
     yield from _drop_fields(sides, lambda field: bool(doomed and re.search(pattern, type_key(field))))
+
+
+def _doomed(sides: _Sides) -> Iterator[str]:
+    for column in missing(sides.old.columns, sides.new.columns):
+        yield type_key(".".join((*sides.path, column.name)))
+    for _, _, one in sides.inside():
+        yield from _doomed(one)
 
 
 def _drop_fields(sides: _Sides, wanted: Callable[[str], bool] = bool) -> Steps:
@@ -117,7 +145,8 @@ def _drop_columns(sides: _Sides) -> Steps:
     old = sides.old
     for column in missing(sides.old.columns, sides.new.columns):
         old = replace(old, columns=tuple(other for other in old.columns if other != column))
-        yield _slug("drop_column", column.name), sides.alter(f"DROP COLUMN {_quoted(column)}"), old
+        yield sides.slug("drop_column", column), sides.alter(f"DROP COLUMN {sides.quoted(column)}"), old
+    yield from _inside(_drop_columns, replace(sides, old=old))
 
 
 def _add_columns(sides: _Sides) -> Steps:
@@ -127,11 +156,12 @@ def _add_columns(sides: _Sides) -> Steps:
         if column.name.casefold() in known:
             continue
         comment = column.comment if sides.can.comments != "none" else ""
-        clause = f"{_quoted(column)} {column.type}"
+        clause = f"{sides.quoted(column)} {column.type}"
         clause += f" COMMENT {names.quote_literal(comment)}" if comment else ""
         # a NOT NULL column gets here only where the catalog would forget it
         old, position = _inserted(sides, old, place, replace(column, nullable=True, comment=comment))
-        yield _slug("add_column", column.name), sides.alter(f"ADD COLUMNS ({clause}{position})"), old
+        yield sides.slug("add_column", column), sides.alter(f"ADD COLUMNS ({clause}{position})"), old
+    yield from _inside(_add_columns, replace(sides, old=old))
 
 
 def _inserted(sides: _Sides, old: TableDef, place: int, column: Column) -> tuple[TableDef, str]:
@@ -159,8 +189,9 @@ def _move_columns(sides: _Sides) -> Steps:
         columns.remove(moved)
         at, position = _behind(columns, sides.new.columns, place)
         columns.insert(at, moved)
-        sql = sides.alter(f"ALTER COLUMN {_quoted(column)}{position}")
-        yield _slug("move_column", column.name), sql, replace(sides.old, columns=tuple(columns))
+        sql = sides.alter(f"ALTER COLUMN {sides.quoted(column)}{position}")
+        yield sides.slug("move_column", column), sql, replace(sides.old, columns=tuple(columns))
+    yield from _inside(_move_columns, replace(sides, old=replace(sides.old, columns=tuple(columns))))
 
 
 def _behind(columns: list[Column], desired: tuple[Column, ...], place: int) -> tuple[int, str]:
@@ -173,15 +204,19 @@ def _behind(columns: list[Column], desired: tuple[Column, ...], place: int) -> t
 
 
 def _change_types(sides: _Sides) -> Steps:
-    return _alter_columns(
+    old = sides.old
+    for step in _alter_columns(
         sides,
         "alter_type",
         (
             (was, replace(was, type=column.type), f"TYPE {column.type}")
             for was, column in both(sides.old, sides.new)
-            if not sides.can.same_type(was.type, column.type)
+            if not sides.can.same_type(was.type, column.type) and sides.can.can_widen(was.type, column.type)
         ),
-    )
+    ):
+        *_, old = step
+        yield step
+    yield from _inside(_change_types, replace(sides, old=old))
 
 
 def _relax_columns(sides: _Sides) -> Steps:
@@ -213,7 +248,17 @@ def _alter_columns(sides: _Sides, slug: str, changes: Iterable[tuple[Column, Col
     old = sides.old
     for was, then, clause in changes:
         old = replace(old, columns=tuple(then if column == was else column for column in old.columns))
-        yield _slug(slug, was.name), sides.alter(f"ALTER COLUMN {_quoted(was)} {clause}"), old
+        yield sides.slug(slug, was), sides.alter(f"ALTER COLUMN {sides.quoted(was)} {clause}"), old
+
+
+def _inside(step: Callable[[_Sides], Steps], sides: _Sides) -> Steps:
+    """The same step for what is inside the columns."""
+    columns = list(sides.old.columns)
+    for was, word, one in sides.inside():
+        place = columns.index(was)
+        for slug, sql, after in step(one):
+            columns[place] = replace(was, type=outer(word, after.columns))
+            yield slug, sql, replace(sides.old, columns=tuple(columns))
 
 
 def _cluster(sides: _Sides) -> Steps:

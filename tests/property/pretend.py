@@ -14,6 +14,7 @@ from airflow_provider_sparkdeploy.core.graph import Graph
 from airflow_provider_sparkdeploy.core.lexer import combined_hash
 from airflow_provider_sparkdeploy.core.names import Node, ObjectName
 from airflow_provider_sparkdeploy.core.operations import Operation
+from airflow_provider_sparkdeploy.core.state import PutObject
 from airflow_provider_sparkdeploy.core.statement import view_text
 
 _STATEMENT = re.compile(
@@ -52,11 +53,13 @@ class Held:
 
 class Pretended:
     """``nameless`` are names that nothing stands under when they are read: those of migrations and
-    sinks, and of the other members of a component, which are made empty."""
+    sinks, and of the other members of a component, which are made empty. ``managed`` materialized
+    views get a new table whenever they are computed."""
 
     def __init__(self) -> None:
         self.held: dict[ObjectName, Held] = {}
         self.nameless: set[ObjectName] = set()
+        self.managed = True
 
     def run(self, operation: Operation, graph: Graph) -> None:
         """Do what an operation says; ``graph`` has the dependencies of the repository as it is now."""
@@ -97,9 +100,10 @@ class Pretended:
             raise Refused(f"{operation.id}: there is one already")
         if old is None and not anew:
             raise Refused(f"{operation.id}: there is nothing to replace")
-        self.held[name] = held = Held(noun, operation.hash, indexes=old.indexes if old else {})
+        self.held[name] = held = Held(noun, operation.hash)
         if old and noun == "MATERIALIZED VIEW":
             held.comment = old.comment  # its data is swapped, it is not made again
+            held.indexes = {} if self.managed else old.indexes
         if operation.kind == "table":
             held.columns = frozenset(_COLUMN.findall(operation.sql))
             held.text = ""  # a table is what its columns are, whatever became of it
@@ -143,15 +147,18 @@ class Pretended:
         held = self._there(operation, "TABLE" if operation.kind == "data" else "MATERIALIZED VIEW")
         held.text = operation.hash
         held.content = self._seen(name, reads)
+        if operation.kind == "materialized_view" and self.managed:
+            held.indexes.clear()  # its rows are in a new table
 
     def _fixpoint(self, operation: Operation, reads: Reads) -> None:
-        members = {effect.record.name for effect in operation.effects}  # type: ignore[union-attr]
+        members = {effect.record.name for effect in operation.effects if isinstance(effect, PutObject)}
         if not members <= self.held.keys():
             raise Refused(f"{operation.id}: {members - self.held.keys()} is not there")
         outside = {target for name in members for target in reads[name]} - members
         content = combined_hash(operation.hash, *sorted(self._content(name, reads) for name in outside))
         for name in members:
             self.held[name].text = self.held[name].content = content
+            self.held[name].indexes.clear()
 
     def _seen(self, name: ObjectName, reads: Reads) -> str:
         held = self.held[name]

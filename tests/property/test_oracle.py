@@ -223,7 +223,8 @@ class Oracle:
                 made = ["create", "load"] if item.kind == "data" else ["create"]
                 found += [("setup", key, action) for action in (made if anew else body)]
             dirty = {name for one, name in self.indexes if one == key}
-            found += [("setup", key, "index")] * len(item.indexes if anew else dirty & item.indexes.keys())
+            lost = anew or (item.kind == "materialized_view" and key in self.objects)
+            found += [("setup", key, "index")] * len(item.indexes if lost else dirty & item.indexes.keys())
             if old and not anew:
                 found += [("teardown", key, "drop")] * len(dirty & old.indexes.keys())
         return Counter(found)

@@ -146,6 +146,7 @@ def test_a_plan_runs_in_any_order_that_its_edges_allow(worlds: list[World], seed
         planned = plan(found, state)
         whole = legal(planned)
         catalog.nameless = nameless(planned)
+        catalog.managed = found.settings.materialized_views == "managed"
         chosen = some_of(whole, seed + number) if number < last else whole.operations
         for operation in chosen:
             catalog.run(operation, planned.graph)
@@ -153,6 +154,7 @@ def test_a_plan_runs_in_any_order_that_its_edges_allow(worlds: list[World], seed
     fresh = Pretended()
     planned = plan(found)
     fresh.nameless = nameless(planned)
+    fresh.managed = found.settings.materialized_views == "managed"
     for operation in planned.plan.operations:
         fresh.run(operation, planned.graph)
     assert catalog.shown() == fresh.shown()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from sketch import Files, ancestors, codes, deploy, everything, healthy, ids, name, operation, plan, run, step
 
+from airflow_provider_sparkdeploy.core.drafts import Header
 from airflow_provider_sparkdeploy.core.operations import operation_id
 from airflow_provider_sparkdeploy.core.planner import Planned
+from airflow_provider_sparkdeploy.core.viewheader import header_changes
 
 QUIET = "propagation: {schema: false}\n"
 ICEBERG = "schemas: {s: ice.s}\ncatalogs: {ice: iceberg}\n"
@@ -430,6 +432,65 @@ def test_recreate_makes_indexes_and_comments_again() -> None:
         {"s/materialized_view/m.sql": text.format(1)}, {"s/materialized_view/m.sql": text.format(2)}, RECREATE
     )
     assert ids(planned) == ["teardown.s.m", "setup.s.m", "setup.s.m.comment", "setup.s.m.i.index"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (
+            "COMMENT 'x' AS SELECT 1 AS a",
+            "AS SELECT 1 AS a",
+            ["setup.s.m", "setup.s.m.comment", "setup.s.m.i.index"],
+        ),
+        ("(a INT) COMMENT 'x' AS SELECT 1", "(a INT) AS SELECT 1", None),
+        ("AS SELECT 1 AS a", "AS SELECT 2 AS a", ["setup.s.m", "setup.s.m.i.index"]),
+        ("COMMENT 'x' AS SELECT 1 AS a", "COMMENT 'x' AS SELECT 2 AS a", ["setup.s.m", "setup.s.m.i.index"]),
+    ],
+)
+def test_what_a_swapped_materialized_view_leaves_to_do_is_not_forgotten(
+    before: str, after: str, expected: list[str] | None
+) -> None:
+    text = "CREATE MATERIALIZED VIEW s.m {}\n//// INDEX name=i\nCREATE INDEX i ON s.m (a)\n"
+    old, new = ({"s/materialized_view/m.sql": text.format(one)} for one in (before, after))
+    planned = step(old, new)
+    whole = ids(planned)
+    assert whole == (expected or ["setup.s.m", "setup.s.m.comment", "setup.s.m.i.index"])
+    state = everything(healthy(old))
+    for count in range(len(whole) + 1):  # killed behind any of them, the rest is planned again
+        part = run(planned.plan, state, planned.plan.operations[:count])
+        assert ids(plan(healthy(new), part)) == whole[count:], count
+
+
+def test_the_indexes_of_a_component_are_rebuilt_behind_its_fixpoint() -> None:
+    before, changed = (
+        {
+            path: f"{text}\n//// INDEX name=i\nCREATE INDEX i ON s.m (x)\n"
+            for path, text in cycle(first).items()
+        }
+        for first in (1, 3)
+    )
+    planned = step(before, changed, CIRCULAR)
+    assert ids(planned) == ["setup.s.a.fixpoint", "setup.s.a.i.index", "setup.s.b.i.index"]
+    assert operation(planned, "setup.s.b.i.index").depends_on == ("setup.s.a.fixpoint",)
+    state = everything(healthy(before, CIRCULAR))
+    half = run(planned.plan, state, planned.plan.operations[:1])
+    assert ids(plan(healthy(changed, CIRCULAR), half)) == ids(planned)[1:]
+
+
+def test_the_header_of_a_view_is_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from airflow_provider_sparkdeploy.core import drafts
+
+    asked: list[str] = []
+
+    def compare(physical: tuple[str, ...], deployed: str, wanted: str, kept: frozenset[str]) -> Header:
+        asked.append(wanted)
+        return header_changes(physical, deployed, wanted, kept)
+
+    monkeypatch.setattr(drafts, "header_changes", compare)
+    text = "//// METADATA comment={0}\nCREATE VIEW s.v TBLPROPERTIES ('a' = '{0}') AS SELECT 1 AS x"
+    planned = step({"s/view/v.sql": text.format(1)}, {"s/view/v.sql": text.format(2)})
+    assert ids(planned) == ["setup.s.v", "setup.s.v.set_properties", "setup.s.v.comment"]
+    assert len(asked) == 1
 
 
 def test_recreate_leaves_tables_alone() -> None:

@@ -343,6 +343,30 @@ def test_an_environment_that_nobody_declares_is_a_warning(text: str) -> None:
     assert not repository({"s/view/v.sql": text}).problems  # without a list every name is one
 
 
+@pytest.mark.parametrize(
+    ("schedule", "readable"),
+    [
+        ("0 2 * * *", True),
+        ("*/5 9-17 1,15 jan-MAR mon-fri", True),
+        ("0 0 ? * 5#2", True),
+        ("0 0 L * *", True),
+        ("${nightly}", True),
+        ("@daily", True),
+        ("@dayly", False),
+        ("daily", False),
+        ("0 2 * *", False),
+        ("61 2 * * *", False),
+        ("0 2 * * mo", False),
+        ("0 2 0 * *", False),
+    ],
+)
+def test_a_schedule_that_nobody_can_read_is_a_warning(schedule: str, readable: bool) -> None:
+    text = f'//// METADATA schedule="{schedule}"\nCREATE MATERIALIZED VIEW s.m AS SELECT 1 AS a'
+    found = repository({"s/materialized_view/m.sql": text}, 'tokens: {nightly: "0 2 * * *"}')
+    expected = [] if readable else [("SD140", "warning", "s/materialized_view/m.sql:1")]
+    assert [(item.code, item.severity, item.where) for item in found.problems] == expected
+
+
 def test_environments_of_folders_and_sections_are_checked_too() -> None:
     files = {
         "s/view/package-info.txt": "//// METADATA includeEnvs=stage,ci*",

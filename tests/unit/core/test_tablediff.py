@@ -93,6 +93,43 @@ def refused(old: str, new: str, family: str) -> str:
         ("iceberg", "(a INT NOT NULL)", "(a INT)", ["ALTER TABLE t ALTER COLUMN `a` DROP NOT NULL"]),
         (
             "iceberg",
+            "(p STRUCT<x: INT, z: INT>)",
+            "(p STRUCT<x: INT, `y y`: STRING COMMENT 'not compared', z: INT>)",
+            ["ALTER TABLE t ADD COLUMNS (`p`.`y y` string AFTER `x`)"],
+        ),
+        (
+            "iceberg",
+            "(p STRUCT<x: INT, z: INT>)",
+            "(p STRUCT<z: BIGINT, X: INT>)",
+            ["ALTER TABLE t ALTER COLUMN `p`.`z` FIRST", "ALTER TABLE t ALTER COLUMN `p`.`z` TYPE bigint"],
+        ),
+        (
+            "iceberg",
+            "(p STRUCT<x: INT, z: INT>)",
+            "(p STRUCT<z: INT>)",
+            ["ALTER TABLE t DROP COLUMN `p`.`x`"],
+        ),
+        (
+            "iceberg",
+            "(a ARRAY<STRUCT<x: INT>>, m MAP<STRING, STRUCT<x: INT>>)",
+            "(a ARRAY<STRUCT<x: INT, y: INT>>, m MAP<STRING, STRUCT<x: INT, y: INT>>)",
+            [
+                "ALTER TABLE t ADD COLUMNS (`a`.`element`.`y` int)",
+                "ALTER TABLE t ADD COLUMNS (`m`.`value`.`y` int)",
+            ],
+        ),
+        (
+            "iceberg",
+            "(p STRUCT<x: INT, xx: INT, q: STRUCT<d: DATE, e: INT>>) PARTITIONED BY (p.xx, months(p.q.d))",
+            "(p STRUCT<xx: INT, q: STRUCT<e: INT>>) PARTITIONED BY (p.xx)",
+            [
+                "ALTER TABLE t DROP PARTITION FIELD months(p.q.d)",
+                "ALTER TABLE t DROP COLUMN `p`.`x`",
+                "ALTER TABLE t DROP COLUMN `p`.`q`.`d`",
+            ],
+        ),
+        (
+            "iceberg",
             "(id INT, ts TIMESTAMP) PARTITIONED BY (days(ts))",
             "(id INT, ts TIMESTAMP) PARTITIONED BY (hours(ts), bucket(16, id))",
             [
@@ -220,6 +257,32 @@ def test_no_difference(family: str, catalog: str, declared: str) -> None:
             "iceberg: ALTER cannot change the type of a from decimal(9,2) to decimal(12,3)",
         ),
         ("iceberg", "(a INT)", "(b INT)", "iceberg: ALTER cannot replace all columns"),
+        (
+            "iceberg",
+            "(a STRUCT<x: INT>)",
+            "(a STRUCT<y: INT>)",
+            "iceberg: ALTER cannot change the type of a from struct<x:int> to struct<y:int>",
+        ),
+        (
+            "iceberg",
+            "(a STRUCT<x: INT, y: STRING>)",
+            "(a STRUCT<x: INT, y: INT, z: INT>)",
+            "iceberg: ALTER cannot change the type of a from struct<x:int,y:string>"
+            " to struct<x:int,y:int,z:int>",
+        ),
+        (
+            "iceberg",
+            "(a MAP<STRUCT<x: INT>, INT>)",
+            "(a MAP<STRUCT<x: INT, y: INT>, INT>)",
+            "iceberg: ALTER cannot change the type of a from map<struct<x:int>,int>"
+            " to map<struct<x:int,y:int>,int>",
+        ),
+        (
+            "builtin",
+            "(a STRUCT<x: INT>)",
+            "(a STRUCT<x: INT, y: INT>)",
+            "builtin: ALTER cannot change the type of a from struct<x:int> to struct<x:int,y:int>",
+        ),
         ("jdbc", "(a BIGINT)", "(a INT)", "jdbc: ALTER cannot change the type of a from bigint to int"),
         (
             "jdbc",

@@ -1,0 +1,1 @@
+CREATE MATERIALIZED VIEW ${s}.stays COMMENT 'of the statement' AS SELECT 2 AS a

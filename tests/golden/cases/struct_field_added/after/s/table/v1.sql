@@ -1,0 +1,1 @@
+CREATE TABLE ${s}.v1 (place STRUCT<street: STRING, city: STRING>) USING parquet
