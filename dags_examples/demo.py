@@ -50,7 +50,7 @@ def main() -> None:
     replace("sales/view/order_totals.sql", "orders.currency,", "orders.currency,\n  orders.chanel,")
     replace("sales/function/to_eur.sql", "COMMENT '", "COMMENT 'Rounded. ")
     sparkdeploy("apply", fails=True)
-    tell("   The mistake is corrected. The same command does only what is left.")
+    tell("   The mistake is corrected. The same command goes on: to_eur is done, the rest is left.")
     replace("sales/view/order_totals.sql", "orders.chanel,", "orders.channel,")
     sparkdeploy("apply")
 

@@ -11,7 +11,7 @@ import fcntl
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from local_airflow import PROCESSES, LocalAirflow, free_port
@@ -86,6 +86,18 @@ class Waiting:
             print(flush=True)
 
 
+def standing(done: int, total: int, at_work: Sequence[str], seconds: float) -> str:
+    """How far a run is, in a line."""
+    what = ", ".join(at_work) or "waiting for the scheduler"
+    return f"  {done} of {total} tasks ended after {seconds:.0f} s; now: {what}"
+
+
+def shown_for_now(line: str) -> None:
+    """A line at the bottom of the terminal, until the next one; nothing where nobody looks."""
+    if sys.stdout.isatty():
+        print(f"\r\033[K{line[: shutil.get_terminal_size().columns - 1]}", end="", flush=True)
+
+
 def deploy() -> None:
     """The shop by Airflow, task by task."""
     with started() as airflow:
@@ -94,15 +106,26 @@ def deploy() -> None:
         operations = len([name for name in tasks if "." in name])
         print(f"The graph of {DAG} has {operations} operations between plan and record.", flush=True)
         run = airflow.trigger(DAG)
+        begun = time.monotonic()
         seen: set[str] = set()
         state = "queued"
         while state not in ("success", "failed"):
             time.sleep(1)
             state = airflow.run_state(DAG, run)
-            for task, became in airflow.states(DAG, run).items():
-                if became in ("success", "failed", "skipped", "upstream_failed") and task not in seen:
-                    seen.add(task)
+            states = airflow.states(DAG, run)
+            ended = {
+                task: became
+                for task, became in states.items()
+                if became in ("success", "failed", "skipped", "upstream_failed")
+            }
+            shown_for_now("")
+            for task, became in ended.items():
+                if task not in seen:
                     print(f"  {became:<8} {task}", flush=True)
+            seen |= ended.keys()
+            at_work = [task for task, became in states.items() if became == "running"]
+            shown_for_now(standing(len(seen), len(states), at_work, time.monotonic() - begun))
+        shown_for_now("")
         print(f"The run ended: {state}.", flush=True)
         if state != "success":
             sys.exit(f"Look into {airflow.home / 'logs'}.")

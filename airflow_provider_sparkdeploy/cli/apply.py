@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from ..spark.deployment import Outcome
 
 INTERRUPTED = 130
-_SPARKS_LINE = re.compile(r"\bline (\d+) pos \d+")
+_MARK = re.compile(r"-*\^\^\^")
+_SPARKS_LINE = re.compile(r"\bline (\d+),? pos \d+")  # of what it resolves; with a comma, of what it parses
 _LINES = 6  # of a message of Spark's: the first says it, the others how it came about
 
 
@@ -144,12 +145,20 @@ def _tell(planned: Planned, outcome: Outcome) -> None:
     for operation, message in report.failed:
         item = planned.repository.objects.get(operation.object)
         where = f"  ({item.path}:{_line(item, operation, message)})" if item else ""
-        told = "\n    ".join(message.strip().splitlines()[:_LINES])
+        told = "\n    ".join(_shortened(message))
         click.echo(f"\n{operation.id}{where}\n    {told}", err=True)
     if not report.succeeded:  # otherwise a view is left that cannot be read, and what to do was said with it
         advice = "Correct what failed, and run" if report.failed and report.reachable else "Run"
         click.echo(f"\n{advice} the same command again: it does only what is left.", err=True)
     raise SystemExit(INTERRUPTED if report.interrupted and not report.failed else 1)
+
+
+def _shortened(message: str) -> list[str]:
+    """The lines of a message; of the statement that Spark repeats in it, the one that it marks."""
+    told, _, statement = message.strip().partition("\n== SQL ==\n")
+    lines = statement.splitlines()
+    marked = next((number for number, line in enumerate(lines) if _MARK.fullmatch(line)), -1)
+    return [*told.strip().splitlines()[:_LINES], *(lines[max(marked - 1, 0) : marked + 1])]
 
 
 def _line(item: ObjectDef, operation: Operation, message: str) -> int:

@@ -56,10 +56,11 @@ def connect(place: Place, url: str | None, warehouse: Path | None) -> Sessions:
         from ..spark.session import ConnectSessions
 
         return ConnectSessions(url)
-    from ..spark.local import local_sessions
+    from ..spark.local import local_sessions, may_run
 
-    with working("Starting the embedded Spark"):
-        return local_sessions(_warehouse(place, warehouse))
+    folder = _warehouse(place, warehouse)
+    with working("Connecting to the embedded Spark" if may_run(folder) else "Starting the embedded Spark"):
+        return local_sessions(folder)
 
 
 def connect_to_look(place: Place, url: str | None, warehouse: Path | None) -> Sessions | None:

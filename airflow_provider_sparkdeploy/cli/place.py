@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from ..core.repository import Repository, empty_remark, open_repository
 from ..core.settings import Settings, load_settings
 from ..core.settingsfile import FILE as SETTINGS_FILE
 from .progress import progress
+
+_MISPLACED = ("SD107", "SD110", "SD111", "SD112")  # what is said of files that declare no object
+_MANY = 5  # of these are mistakes in a repository; more, and it is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +33,20 @@ class Place:
             found = open_repository(
                 self.repository, environment=self.env, overrides=self.overrides, progress=report
             )
-        if not found.objects and found.problems and all(item.code == "SD110" for item in found.problems):
-            self._is_beside()
+        misplaced = [item for item in found.problems if item.code in _MISPLACED]
+        if (
+            misplaced
+            and not found.objects
+            and not found.broken
+            and not (self.repository / SETTINGS_FILE).exists()
+        ):
+            self._is_no_repository(misplaced)
         return found
 
-    def _is_beside(self) -> None:
-        """Where every file is in the wrong place, and the settings are in a folder above or below, it is
-        the folder that is wrong: one error, not one for each file."""
-        if (self.repository / SETTINGS_FILE).exists():
-            return
+    def _is_no_repository(self, misplaced: Sequence[Diagnostic]) -> None:
+        """Where every file is in the wrong place, and the settings are in a folder above or below, or there
+        is nothing that looks like a repository at all, it is the folder that is wrong: one error, not one
+        for each file."""
         here = self.repository.resolve()
         above = [parent for parent in here.parents[:2] if (parent / SETTINGS_FILE).exists()]
         below = sorted(
@@ -49,6 +58,13 @@ class Place:
                 "SD100",
                 f"{self.repository} is not a repository: {SETTINGS_FILE} is in {shown}",
                 advice=f"Run it there, or pass it: --repository {shown}",
+            )
+        if len(misplaced) > _MANY and not any(item.advice.startswith("Did you mean") for item in misplaced):
+            raise problem(
+                "SD100",
+                f"{self.repository} is not a repository: none of its files is at <schema>/<kind>/<object>.sql, "
+                f"and it has no {SETTINGS_FILE}",
+                advice="Run it in another folder, or name one (--repository). sparkdeploy init makes an example.",
             )
 
     def settings(self) -> Settings:

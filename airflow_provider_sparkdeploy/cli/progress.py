@@ -1,4 +1,4 @@
-"""Progress bars for work over a second, on a terminal and nowhere else."""
+"""Progress bars for work over half a second, on a terminal and nowhere else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-_PATIENCE = 1.0
+_PATIENCE = 0.5
 
 
 @contextmanager

@@ -13,13 +13,17 @@ from typing import Any
 
 from .cursor import Cursor, Unreadable
 from .declaration import Parameter, SqlFunction
-from .lexer import LexError, tokens
+from .lexer import LexError, Token, tokens
 from .sqltypes import read_type
 
 _WIDTH = 15  # of a label, with its colon
 _LABEL = re.compile(
     r"(Function|Type|Input|Returns|Comment|Deterministic|Data Access|Configs|Create Time|Body):"
 )
+_BEFORE_LITERALS = {
+    "date", "timestamp", "timestamp_ntz", "timestamp_ltz", "interval", "x", "r", "and", "or", "not", "like", "when",
+    "then", "else",
+}  # fmt: skip
 _COMPARED = ("Type", "Input", "Returns", "Comment", "Deterministic", "Data Access", "Body")
 
 
@@ -106,11 +110,20 @@ def _type_end(text: str) -> int | None:
 
 
 def _default(text: str) -> tuple[str, str]:
-    """An expression, and the comment behind it: a literal at the end that is not all there is."""
-    try:
-        found = tokens(text)
-    except LexError:
-        return text, ""
-    if len(found) > 1 and found[-1].kind == "string" and text.endswith("'") and found[-2].kind != "op":
-        return text[: found[-1].start].strip(), found[-1].text[1:-1]
+    """An expression, and the comment behind it, which may have apostrophes of its own: it begins where
+    what stands before is an expression already."""
+    for start in (found.start() for found in re.finditer(" '", text) if text.endswith("'")):
+        try:
+            before = tokens(text[:start])
+        except LexError:
+            continue
+        if before and _is_whole(before):
+            return text[:start].strip(), text[start + 2 : -1]
     return text, ""
+
+
+def _is_whole(found: Sequence[Token]) -> bool:
+    """Whether an expression may end here; a literal may follow some words and every operator."""
+    last = found[-1]
+    depth = sum({"(": 1, ")": -1}.get(token.text, 0) for token in found if token.kind == "op")
+    return depth == 0 and (last.kind != "op" or last.text in (")", "]")) and last.word not in _BEFORE_LITERALS

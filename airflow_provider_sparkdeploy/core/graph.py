@@ -237,6 +237,11 @@ def _declared(
             continue
         if node is None:
             known = [str(name) for name in resolver.objects]
+            owner = text.rpartition(".")[0]
+            if of := resolver.explicit(owner, item.name.schema):  # so it is its change that is misspelled
+                known = [
+                    f"{owner}.{change}" for change in resolver.objects[of.name].change_names if change
+                ] or known
             problems.append(
                 Diagnostic(
                     item.path,

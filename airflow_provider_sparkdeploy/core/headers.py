@@ -24,6 +24,12 @@ _MARKER = re.compile(
     r"^[ \t]*(?P<dashes>--[ \t]*)?////[ \t]*(?P<section>[^\s=]*)(?P<rest>[^\n]*)$", re.MULTILINE
 )
 _ROLLBACK = re.compile(r"^[ \t]*(?P<dashes>--[ \t]*)?//(?!/)[ \t]*(?P<word>[^\n]*)$", re.MULTILINE)
+# A marker in all but the number of its slashes. What stands behind it tells it from prose.
+_ALMOST = re.compile(
+    r"^[ \t]*(?:--[ \t]*)?(?P<slashes>/{2,})[ \t]*(?P<section>METADATA|CHANGE|INDEX|ROLLBACK)"
+    r"(?P<rest>[ \t]*|[ \t]+[A-Za-z_][\w-]*[ \t]*=[^\n]*)$",
+    re.MULTILINE,
+)
 # Where SQL hides what looks like a marker: literals and bracketed comments.
 _HIDING = re.compile(
     r"""'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|`(?:[^`]|``)*`|\$\$.*?\$\$|--[^\n]*|/\*""", re.DOTALL
@@ -130,8 +136,14 @@ def read_sections(text: str, path: str, kind: str, problems: list[Diagnostic]) -
     markers = [
         marker
         for marker in _MARKER.finditer(text)
-        if not _is_comment(marker, "section", KNOWN_SECTIONS, kind) and not _is_hidden(marker.start(), hidden)
+        if not _is_comment(marker, "section", (*KNOWN_SECTIONS, "ROLLBACK"), kind)
+        and not _is_hidden(marker.start(), hidden)
     ]
+    almost = _almost_markers(text, hidden) if kind != "data" else {}
+    if almost:
+        markers = sorted(
+            {marker.start(): marker for marker in (*markers, *almost.values())}.values(), key=re.Match.start
+        )
     sections: list[Section] = []
     lines = _Lines(text)
     for number, marker in enumerate(markers):
@@ -139,14 +151,19 @@ def read_sections(text: str, path: str, kind: str, problems: list[Diagnostic]) -
         start = min(marker.end() + 1, len(text))
         end = markers[number + 1].start() if number + 1 < len(markers) else len(text)
         word = marker["section"].upper()
-        if word not in KNOWN_SECTIONS:
+        if marker.start() in almost:
+            problems.append(_miscounted(marker, path, line))
+            if word == "ROLLBACK":
+                continue
+        elif word not in KNOWN_SECTIONS:
             problems.append(
                 Diagnostic(
                     path,
                     line,
                     "SD120",
                     f"unknown marker //// {marker['section']}".rstrip(),
-                    did_you_mean(word, KNOWN_SECTIONS),
+                    near_name(word, ["ROLLBACK"]).replace("ROLLBACK", "// ROLLBACK")
+                    or did_you_mean(word, KNOWN_SECTIONS),
                 )
             )
             continue
@@ -174,6 +191,31 @@ def read_sections(text: str, path: str, kind: str, problems: list[Diagnostic]) -
 def _is_comment(match: re.Match[str], group: str, known: tuple[str, ...], kind: str = "") -> bool:
     """``-- ////////`` is decoration; ``-- //// CHNAGE`` is a typo, and is reported."""
     return bool(match["dashes"] or kind == "data") and not near_name(match[group].strip().upper(), known)
+
+
+def _almost_markers(text: str, hidden: list[tuple[int, int]]) -> dict[int, re.Match[str]]:
+    """Markers with too few or too many slashes, by their position. As comments they would be read over:
+    a ``-- //// ROLLBACK`` would let the statements below it run with those above."""
+    return {
+        found.start(): found
+        for found in _ALMOST.finditer(text)
+        if found["slashes"] != _slashes(found["section"]) and not _is_hidden(found.start(), hidden)
+    }
+
+
+def _slashes(word: str) -> str:
+    return "//" if word == "ROLLBACK" else "////"
+
+
+def _miscounted(marker: re.Match[str], path: str, line: int) -> Diagnostic:
+    word = marker["section"]
+    return Diagnostic(
+        path,
+        line,
+        "SD120",
+        f"unknown marker {marker['slashes']} {word}",
+        f"Did you mean {_slashes(word)} {word}?",
+    )
 
 
 def _hidden(text: str) -> list[tuple[int, int]]:

@@ -117,6 +117,12 @@ def status(warehouse: Path) -> Server | None:
     return server if server is not None and server.pids and server.answers() else None
 
 
+def may_run(warehouse: Path) -> bool:
+    """Whether the folder has a server that lives; whether it answers takes longer to tell."""
+    server = _recorded(warehouse)
+    return server is not None and bool(server.pids)
+
+
 def has_run(warehouse: Path) -> bool:
     """Whether there may be anything in the catalog of a folder: a server was started in it, or it was copied."""
     return warehouse.is_dir() and any(warehouse.iterdir())

@@ -329,6 +329,7 @@ def test_the_plan_and_why(window: Window) -> None:
 def test_a_removed_object_is_told_to_go(window: Window) -> None:
     frame = window.open(f"dags/{DAG}/plugin/sparkdeploy-dag")
     _node(frame, "analytics.bundle_prices").click()
+    expect(frame.locator(".drawer .chains li").first).to_have_text("removed")
     expect(frame.locator(".drawer .diff .minus").first).to_contain_text("CREATE VIEW")
     expect(frame.locator(".drawer .diff .plus")).to_have_count(0)
 
@@ -422,6 +423,7 @@ def test_a_past_run_shows_what_it_changed(window: Window, shop: Shop) -> None:
 
 def test_from_the_navigation(window: Window) -> None:
     frame = window.open("plugin/sparkdeploy-dags")
+    expect(frame.locator(".chip.bad")).to_have_text("1 loses data")
     frame.get_by_role("link", name=DAG, exact=True).click()
     expect(frame.locator(".group.bad")).to_be_visible()
     expect(frame.locator(".which")).to_be_visible()
@@ -601,6 +603,7 @@ def test_a_thousand_objects_can_be_read(
     expect(page.locator(".node")).to_have_count(len({step.object for step in steps}))
     page.locator("#tab-objects").click()
     expect(page.locator("table.objects tbody tr")).to_have_count(300)
+    expect(page.locator("table.objects th.up")).to_have_css("text-align", "right")  # as its numbers
     window.close()
 
 

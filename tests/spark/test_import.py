@@ -71,6 +71,10 @@ VIEWS = (
 FUNCTIONS = (
     "CREATE FUNCTION adds(x INT COMMENT 'it''s x', `y y` INT DEFAULT 1+1, z STRING DEFAULT 'a b' COMMENT 'c d') "
     "RETURNS INT COMMENT 'adds\\nthem' RETURN x + `y y`",
+    "CREATE FUNCTION told(x INT, y STRING DEFAULT 'it''s' COMMENT 'it''s \"y\"', n INT DEFAULT 1 COMMENT 'a ''b'' c') "
+    "RETURNS INT RETURN x + n",
+    "CREATE FUNCTION dated(d DATE DEFAULT DATE '2020-01-01', e DATE DEFAULT date_add(DATE '2020-01-01', 1) COMMENT 'e', "
+    "s STRING DEFAULT concat('a', 'b') COMMENT 'of (two)') RETURNS DATE RETURN d",
     "CREATE FUNCTION rows_of(x INT) RETURNS TABLE (y INT COMMENT 'of y', `z z` STRING) COMMENT 'tab' "
     "RETURN SELECT x AS y, 'a' UNION ALL SELECT 2, 'b' FROM {s}.kinds",
     "CREATE FUNCTION inferred() RETURN named_struct('a', 1)",

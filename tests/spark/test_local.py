@@ -152,6 +152,7 @@ def test_somebody_elses_process_and_port_are_left_alone(
     assert mistaken is not None
     assert not mistaken.answers()
     assert local.status(tmp_path) is None
+    assert (local.may_run(tmp_path), local.may_run(shared_warehouse)) == (False, True)
     assert not local.stop(tmp_path)
     assert local.status(shared_warehouse) == other
 

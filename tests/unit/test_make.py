@@ -55,6 +55,17 @@ def test_what_does_not_start_is_one_message(tmp_path: Path, monkeypatch: pytest.
     assert str(airflow.home) in str(told.value)
 
 
+@pytest.mark.parametrize(
+    ("at_work", "told"),
+    [
+        (["setup.a", "setup.b"], "  3 of 9 tasks ended after 12 s; now: setup.a, setup.b"),
+        ([], "  3 of 9 tasks ended after 12 s; now: waiting for the scheduler"),
+    ],
+)
+def test_a_run_says_how_far_it_is(at_work: list[str], told: str) -> None:
+    assert ui.standing(3, 9, at_work, 12.3) == told
+
+
 def test_a_tour_that_is_stopped_is_no_stack_trace(tmp_path: Path) -> None:
     lock = f"demo.ui.LOCK = demo.Path({str(tmp_path / 'build' / 'demo.lock')!r})"
     script = f"import demo\n{lock}\ndef main():\n    raise KeyboardInterrupt\ndemo.main = main\ndemo.run()"

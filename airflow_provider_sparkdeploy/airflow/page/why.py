@@ -20,7 +20,7 @@ _MOST_SOURCES = 8  # members of a schema or a compute that a chain goes on with
 _LONGEST_CHAIN = 4  # links that a line has room for
 _LONGEST = 200_000  # characters of a text that is compared
 _AROUND = 3  # unchanged lines that are shown around a difference
-_SEED_WORDS = {"changed": "changed", "forced": "asked for", "left": "left by an earlier run"}
+_SEED_WORDS = {"forced": "asked for", "left": "left by an earlier run"}
 _PARTIAL = frozenset({"alter", "run"})
 _NEW_QUERY = re.compile(
     r"ALTER VIEW (?:`(?:[^`]|``)*`\.?)+ AS\n(?P<query>.*)", re.DOTALL
@@ -45,8 +45,11 @@ class Causes:
 
     def __init__(self, steps: Iterable[Step]) -> None:
         self.reasons: dict[str, dict[tuple[str, ...], None]] = {}
+        self._actions: dict[str, set[str]] = {}
         computes: dict[str, set[str]] = {}
         for step in steps:
+            action = "" if step.action == "drop" and step.part else step.action  # of a column, of an index
+            self._actions.setdefault(step.object, set()).add(action)
             for name in (step.object, *step.members):
                 self.reasons.setdefault(name, {}).update(dict.fromkeys(step.reasons))
             if step.compute:
@@ -75,19 +78,21 @@ class Causes:
         """The shortest chains from an operation to everything that it follows from in the end."""
         found: list[list[Link]] = []
         seen = {step.object, *step.members}
-        queue: deque[tuple[Iterable[tuple[str, ...]], list[Link]]] = deque([(step.reasons, [])])
+        queue: deque[tuple[str, Iterable[tuple[str, ...]], list[Link]]] = deque(
+            [(step.object, step.reasons, [])]
+        )
         while queue and len(found) < _MOST_CHAINS:
-            reasons, path = queue.popleft()
+            of, reasons, path = queue.popleft()
             for reason in sorted(reasons, key=lambda item: item[0] not in SEEDS):
                 if reason[0] in SEEDS:
-                    found.append([*path, _end(reason)])
+                    found.append([*path, self._end(of, reason)])
                     continue
                 for name, links in self._behind(reason):
                     if name in seen:
                         continue
                     seen.add(name)
                     if name in self.reasons:
-                        queue.append((self.reasons[name], [*path, *links]))
+                        queue.append((name, self.reasons[name], [*path, *links]))
                     else:  # it is dirty, and has nothing to run
                         found.append([*path, *links])
         return sorted(found, key=lambda chain: "end" not in chain[-1])[:_MOST_CHAINS]
@@ -135,7 +140,7 @@ class Causes:
             for reason in self.reasons[name]:
                 if reason[0] in SEEDS:
                     if name not in found:
-                        found[name] = _Near([_end(reason)], "", name)
+                        found[name] = _Near([self._end(name, reason)], "", name)
                         queue.append(name)
                     continue
                 for behind, links in self._behind(reason):
@@ -148,6 +153,19 @@ class Causes:
             queue.append(name)
         _spread(queue, followers, found)
         return found
+
+    def _end(self, name: str, reason: tuple[str, ...]) -> Link:
+        words = _SEED_WORDS.get(reason[0]) or f"drift: {' '.join(reason[1:])}"
+        if reason[0] == "changed":
+            words = self._how_changed(name)
+        return {"link": "", "name": words, "object": False, "end": True}
+
+    def _how_changed(self, name: str) -> str:
+        """What became of the file of an object, as far as its operations tell."""
+        actions = self._actions.get(name, set())
+        if actions == {"drop"}:
+            return "removed"
+        return "new" if "create" in actions and "drop" not in actions else "changed"
 
 
 def _spread(
@@ -164,11 +182,6 @@ def _spread(
 
 def _link(link: str, name: str, *, object_: bool = False) -> Link:
     return {"link": link, "name": name, "object": object_}
-
-
-def _end(reason: tuple[str, ...]) -> Link:
-    words = _SEED_WORDS.get(reason[0]) or f"drift: {' '.join(reason[1:])}"
-    return {"link": "", "name": words, "object": False, "end": True}
 
 
 def texts_around(step: Step, state: State, log: Log | None = None) -> tuple[str | None, str]:

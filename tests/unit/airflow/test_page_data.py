@@ -103,6 +103,29 @@ class TestWhy:
         assert Causes(steps).short(steps[1]) == "depends on a.x ← changed, and 1 more"
         assert [chain[0]["name"] for chain in Causes(steps).chains(steps[1])] == ["a.x", "c.unknown"]
 
+    @pytest.mark.parametrize(
+        ("operations", "told"),
+        [
+            ((("setup", "create"),), "new"),
+            ((("setup", "create"), ("setup", "load")), "new"),
+            ((("teardown", "drop"),), "removed"),
+            ((("teardown", "drop"), ("setup", "create")), "changed"),
+            ((("setup", "replace"),), "changed"),
+            ((("setup", "alter"),), "changed"),
+        ],
+    )
+    def test_what_became_of_a_file(self, operations: tuple[tuple[str, str], ...], told: str) -> None:
+        steps = [step("a.x", action, ("changed",), phase=phase) for phase, action in operations]
+        steps.append(step("a.y", "replace", ("dependency", "a.x")))
+        assert {Causes(steps).short(item) for item in steps[:-1]} == {told}
+        assert [link["name"] for link in Causes(steps).chains(steps[-1])[0]] == ["a.x", told]
+
+    def test_a_dropped_column_is_no_removed_table(self) -> None:
+        dropped = Step(
+            "teardown.a.x.drop_column_c", "teardown", "drop", "a.x", "table", reasons=(("changed",),)
+        )
+        assert Causes([dropped]).short(dropped) == "changed"
+
     def test_thousands_of_reasons_are_not_all_told(self) -> None:
         changed = [step(f"s.o{n}", "replace", ("changed",)) for n in range(500)]
         last = step("t.all", "replace", *[("dependency", item.object) for item in changed])

@@ -176,9 +176,24 @@ def test_what_the_system_refuses_is_no_bug(tmp_path: Path) -> None:
 
 
 def test_a_folder_above_or_below_the_repository_is_one_error(shop: Shop, tmp_path: Path) -> None:
+    write(tmp_path, {"docs/guide/index.md": "", "src/lib/code.py": "", "notes/view/todo.md": ""})  # beside it
     for folder in (tmp_path, shop.root / "s"):
         told = call("plan", "--repository", str(folder))
         assert told.exit_code == 1
         assert told.stderr.count("error SD") == 1
         assert f"SD100 {folder} is not a repository: sparkdeploy.yaml is in " in told.stderr
         assert f"--repository {os.path.relpath(shop.root)}\n" in told.stderr
+
+
+def test_a_folder_of_other_things_is_one_error(tmp_path: Path) -> None:
+    write(tmp_path, {f"src/lib{number}/code.py": "" for number in range(9)})
+    told = call("plan", "--repository", str(tmp_path))
+    assert told.exit_code == 1
+    assert told.stderr.count("error SD") == 1
+    assert f"SD100 {tmp_path} is not a repository: none of its files" in told.stderr
+
+
+def test_folders_that_are_misspelled_are_each_named(tmp_path: Path) -> None:
+    write(tmp_path, {f"s{number}/views/v.sql": "CREATE VIEW v AS SELECT 1" for number in range(9)})
+    told = call("plan", "--repository", str(tmp_path))
+    assert told.stderr.count("Did you mean view?") == 9

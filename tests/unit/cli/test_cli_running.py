@@ -6,7 +6,7 @@ import pytest
 from click import unstyle
 from sketch import healthy, operation, plan, step
 
-from airflow_provider_sparkdeploy.cli.apply import _line
+from airflow_provider_sparkdeploy.cli.apply import _line, _shortened
 from airflow_provider_sparkdeploy.cli.running import _line as ended
 from airflow_provider_sparkdeploy.spark.apply import Event
 
@@ -23,11 +23,23 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize(("said", "line"), [("line 3 pos 2", 5), ("no line", 3), ("line 99 pos 2", 6)])
+@pytest.mark.parametrize(
+    ("said", "line"), [("line 3 pos 2", 5), ("(line 3, pos 2)", 5), ("no line", 3), ("line 99 pos 2", 6)]
+)
 def test_the_line_of_an_error_is_that_of_the_file(said: str, line: int) -> None:
     found = healthy(FILES)
     made = operation(plan(found), "setup.s.v")
     assert _line(found.objects[made.object], made, f"[UNRESOLVED_COLUMN] wrong; {said}") == line
+
+
+def test_of_a_statement_that_spark_repeats_the_marked_line_is_shown() -> None:
+    said = (
+        "[PARSE_SYNTAX_ERROR] near 'BY'. (line 7, pos 6)\n\n== SQL ==\n"
+        + "a,\n" * 6
+        + "GRUOP BY a\n------^^^\nb"
+    )
+    assert _shortened(said) == ["[PARSE_SYNTAX_ERROR] near 'BY'. (line 7, pos 6)", "GRUOP BY a", "------^^^"]
+    assert _shortened("wrong\n\n== SQL ==\na\nb\n") == ["wrong"]
 
 
 def test_also_where_only_the_query_is_sent() -> None:

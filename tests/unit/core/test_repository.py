@@ -402,6 +402,24 @@ def test_who_names_a_broken_file_is_not_blamed_for_it() -> None:
 
 
 @pytest.mark.parametrize(
+    ("dependency", "advice"),
+    [
+        ("s.tabel", "Did you mean s.table?"),
+        ("s.table.inti", "Did you mean s.table.init?"),
+        ("table.inti", "Did you mean table.init?"),
+        ("s.other.x", "Did you mean s.other?"),
+    ],
+)
+def test_a_misspelled_dependency_comes_with_the_name_that_was_meant(dependency: str, advice: str) -> None:
+    files = {
+        "s/table/table.sql": "//// CHANGE name=init\nCREATE TABLE s.table (a INT)",
+        "s/view/other.sql": "CREATE VIEW s.other AS SELECT 1 AS a",
+        "s/view/v.sql": f"//// METADATA dependencies={dependency}\n" + VIEW,
+    }
+    assert [item.advice for item in plan(repository(files)).plan.errors] == [advice]
+
+
+@pytest.mark.parametrize(
     ("token", "warned"),
     [("db_password", True), ("API_KEY", True), ("token", True), ("tokens_kept", False), ("region", False)],
 )

@@ -88,6 +88,9 @@ export const state = (name) =>
 
 export const chip = (text, tone = "") => h("span", { class: `chip ${tone}` }, text);
 
+/** How many operations lose data; nothing where none does. */
+export const losing = (count) => (count ? chip(`${count} ${count === 1 ? "loses" : "lose"} data`, "bad") : null);
+
 /** The time zone that Airflow shows times in: the one chosen there, else the browser's. */
 function zone() {
   try {

@@ -1,6 +1,6 @@
 // What the navigation opens: the DAGs that deploy something, and that one may read.
 
-import { airflowLink, ask, chip, dagPath, h, many, nothing, runPath, when } from "./dom.js";
+import { airflowLink, ask, chip, dagPath, h, losing, many, nothing, runPath, when } from "./dom.js";
 
 export async function overview() {
   const data = await ask("dags");
@@ -15,7 +15,7 @@ function row(dag, item) {
   const todo = item.problems
     ? chip(many(item.problems, "problem"), "bad")
     : item.operations
-      ? [h("strong", {}, many(item.operations, "operation")), item.destructive ? [" ", chip(`${item.destructive} lose data`, "bad")] : null]
+      ? [h("strong", {}, many(item.operations, "operation")), " ", losing(item.destructive)]
       : h("span", { class: "status good" }, "nothing to do");
   return h("tr", {},
     h("td", {}, h("a", { class: "link strong", href: address }, dag.dag_id, item.group ? h("span", { class: "muted" }, ` / ${item.group}`) : null), dag.paused ? [" ", chip("paused")] : null),

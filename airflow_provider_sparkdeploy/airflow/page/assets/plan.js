@@ -1,7 +1,7 @@
 // The tab Plan: the operations, the graph, and why.
 
 import { Graph } from "./graph.js";
-import { airflowLink, ask, banner, breakable, chip, dagPath, escapes, h, kind, many, mark, named, nothing, runPath, state, when } from "./dom.js";
+import { airflowLink, ask, banner, breakable, chip, dagPath, escapes, h, kind, losing, many, mark, named, nothing, runPath, state, when } from "./dom.js";
 import { difference, sql } from "./sql.js";
 
 const MANY = 250; // operations; groups are closed at first where there are more
@@ -46,7 +46,7 @@ class PlanView {
     return h(
       "div",
       { class: "toolbar" },
-      h("div", { class: "counts" }, ...(counts.length ? counts : [h("span", { class: "muted" }, "nothing to do")]), data.destructive ? chip(`${data.destructive} lose${data.destructive === 1 ? "s" : ""} data`, "bad") : null, data.blocked ? chip(`${data.blocked} blocked`, "warn") : null),
+      h("div", { class: "counts" }, ...(counts.length ? counts : [h("span", { class: "muted" }, "nothing to do")]), losing(data.destructive), data.blocked ? chip(`${data.blocked} blocked`, "warn") : null),
       h("div", { class: "tools" }, this.search, this.picks),
     );
   }
