@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from ..core.diagnostics import did_you_mean
+from ..core.diagnostics import Diagnostic, did_you_mean
 
 if TYPE_CHECKING:
     from ..core.fingerprint import Contents
@@ -74,6 +74,12 @@ class Deploying:
         return self.read().fingerprint
 
     def parse(self, contents: Contents) -> Repository:
-        from ..core.repository import parse_contents
+        from ..core.repository import parse_contents, where_it_is
+        from ..core.settingsfile import FILE
 
-        return parse_contents(contents, self.repository)
+        found = parse_contents(contents, self.repository)
+        if folder := where_it_is(found, self.repository):
+            told = f"{self.repository} is not a repository: {FILE} is in {folder}"
+            advice = f"Name that: repository={str(folder)!r}"
+            return replace(found, problems=(Diagnostic("", 0, "SD100", told, advice),))
+        return found

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..core.deploylog import FileLog, LogContent
 from ..core.diagnostics import Diagnostic, problem
 from ..core.files import read_settings_text
-from ..core.repository import Repository, empty_remark, open_repository
+from ..core.repository import Repository, empty_remark, open_repository, where_it_is
 from ..core.settings import Settings, load_settings
 from ..core.settingsfile import FILE as SETTINGS_FILE
 from .progress import progress
@@ -29,27 +29,14 @@ class Place:
             found = open_repository(
                 self.repository, environment=self.env, overrides=self.overrides, progress=report
             )
-        if not found.objects and found.problems and all(item.code == "SD110" for item in found.problems):
-            self._is_beside()
-        return found
-
-    def _is_beside(self) -> None:
-        """Where every file is in the wrong place, and the settings are in a folder above or below, it is
-        the folder that is wrong: one error, not one for each file."""
-        if (self.repository / SETTINGS_FILE).exists():
-            return
-        here = self.repository.resolve()
-        above = [parent for parent in here.parents[:2] if (parent / SETTINGS_FILE).exists()]
-        below = sorted(
-            path.parent for depth in ("*", "*/*") for path in here.glob(f"{depth}/{SETTINGS_FILE}")
-        )
-        for folder in (*above, *below):
+        if folder := where_it_is(found, self.repository):
             shown = os.path.relpath(folder)
             raise problem(
                 "SD100",
                 f"{self.repository} is not a repository: {SETTINGS_FILE} is in {shown}",
                 advice=f"Run it there, or pass it: --repository {shown}",
             )
+        return found
 
     def settings(self) -> Settings:
         """The settings of the environment that is meant, without reading any object."""

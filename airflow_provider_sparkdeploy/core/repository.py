@@ -109,6 +109,18 @@ def parse_contents(
     return Repository(objects, settings, schemas, contents.fingerprint, sure, memo, frozenset(broken))
 
 
+def where_it_is(repository: Repository, root: Path) -> Path | None:
+    """The folder above or below that has the settings, where every file of this one is in the wrong
+    place: it is the folder that is wrong then, which is one error, not one for each file."""
+    beside = repository.problems and all(item.code == "SD110" for item in repository.problems)
+    if repository.objects or not beside or (root / SETTINGS_FILE).exists():
+        return None
+    here = root.resolve()
+    above = [parent for parent in here.parents[:2] if (parent / SETTINGS_FILE).exists()]
+    below = (path.parent for depth in ("*", "*/*") for path in here.glob(f"{depth}/{SETTINGS_FILE}"))
+    return next(iter((*above, *sorted(below))), None)
+
+
 def empty_remark(repository: Repository, root: Path) -> tuple[Diagnostic, ...]:
     """An empty repository is legal, and nearly always the wrong folder."""
     if repository.objects or repository.problems:
