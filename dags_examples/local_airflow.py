@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -54,13 +53,6 @@ class Process:
     name: str
     popen: subprocess.Popen[bytes]
     log: Path
-
-    def kill(self) -> None:
-        """SIGKILL, to all of it at once."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.popen.pid, signal.SIGKILL)
-        self.popen.wait()
-        self.stop()
 
     def stop(self) -> None:
         """Let it end; the shell that watches it sees to that."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -74,6 +74,8 @@ class Deploying:
         return self.read().fingerprint
 
     def parse(self, contents: Contents) -> Repository:
-        from ..core.repository import parse_contents
+        from ..core.repository import parse_contents, wrong_folder
 
-        return parse_contents(contents, self.repository)
+        found = parse_contents(contents, self.repository)
+        wrong = wrong_folder(found, self.repository)
+        return replace(found, problems=(wrong,)) if wrong else found

@@ -190,12 +190,9 @@ def _closing(frozen: Frozen, problems: Sequence[str]) -> Entry:
 def add_to_history(
     sessions: Sessions, target: Target, whole: Sequence[Entry], entries: Sequence[Entry]
 ) -> Point:
-    """Add what the history does not have of this run; where it ends then. What a killed ``record`` has
-    left running ends first: two INSERTs into one table at once lose rows."""
+    """Add what the history does not have of this run; where it ends then."""
     run = whole[0].run
-    key = f"{run}/record"
-    sessions.settle(key)
-    with sessions.open(key) as spark:
+    with history.writing(sessions, run) as spark:
         known = history.read_run(spark, target.log_schema, run)
         told = {_identity(item.entry) for item in known}
         number = max((item.number for item in known), default=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -24,6 +25,8 @@ from .settingsfile import FILE as SETTINGS_FILE
 from .tokens import built_in_tokens, substitute
 
 _SECRET = re.compile(r"passw(or)?d|secret|credential|(api|access|private)_?key|(^|_)token$")
+_MISPLACED = ("SD107", "SD110", "SD111", "SD112")  # what is said of files that declare no object
+_MANY = 5  # of these are mistakes in a repository; more, and it is none
 _ONE_LINE = "Keep one //// METADATA line and comments; objects have files of their own."
 
 
@@ -107,6 +110,33 @@ def parse_contents(
     memo = cache.Memo(pack) if pack else None
     sure = tuple(sorted(set(problems)))
     return Repository(objects, settings, schemas, contents.fingerprint, sure, memo, frozenset(broken))
+
+
+def wrong_folder(repository: Repository, root: Path) -> Diagnostic | None:
+    """Where every file is in the wrong place, and the settings are in a folder above or below, or there
+    is nothing that looks like a repository at all, it is the folder that is wrong: one error, not one
+    for each file."""
+    misplaced = [item for item in repository.problems if item.code in _MISPLACED]
+    if not misplaced or repository.objects or repository.broken or (root / SETTINGS_FILE).exists():
+        return None
+    here = root.resolve()
+    above = [parent for parent in here.parents[:2] if (parent / SETTINGS_FILE).exists()]
+    below = (path.parent for depth in ("*", "*/*") for path in here.glob(f"{depth}/{SETTINGS_FILE}"))
+    if folder := next(iter((*above, *sorted(below))), None):
+        shown = str(folder) if root.is_absolute() else os.path.relpath(folder)
+        return Diagnostic(
+            "", 0, "SD100", f"{root} is not a repository: {SETTINGS_FILE} is in {shown}",
+            f"Name that folder (--repository {shown}; in a DAG, repository=), or run it there.",
+        )  # fmt: skip
+    if len(misplaced) > _MANY and not any(item.advice.startswith("Did you mean") for item in misplaced):
+        return Diagnostic(
+            "", 0, "SD100",
+            f"{root} is not a repository: none of its files is at <schema>/<kind>/<object>.sql, "
+            f"and it has no {SETTINGS_FILE}",
+            "Name another folder (--repository; in a DAG, repository=), or run it there. "
+            "sparkdeploy init makes an example.",
+        )  # fmt: skip
+    return None
 
 
 def empty_remark(repository: Repository, root: Path) -> tuple[Diagnostic, ...]:

@@ -271,10 +271,8 @@ def record(runner: Runner, entries: Sequence[Entry]) -> None:
     begun = {marks.name_of(item.operation) for item in unfinished(entries)}
     told = {item.entry.detail["mark"] for item in due if "mark" in item.entry.detail}
     runner.at("before record", "")
-    # Who was killed in the INSERT had the same entries due: it is stopped, for there is one writer.
-    key = f"{due[0].entry.run}/record"
-    runner.sessions.settle(key)
-    with runner.sessions.open(key) as spark:
+    # Who was killed in the INSERT had the same entries due, so they were of the same run.
+    with history.writing(runner.sessions, due[0].entry.run) as spark:
         runner.lock.check(spark)
         history.append(spark, runner.target.log_schema, runner.target.environment, due)
         runner.at("after append", "")

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..core.deploylog import Entry, decode_entry, encode_entry
 from ..core.names import in_session_catalog, quote_literal
-from .session import Row, Spark, SparkFailure
+from .session import Row, Sessions, Spark, SparkFailure
 
 TABLE = "deploy_log"
 _RECORDED = "recorded"
@@ -78,6 +79,15 @@ def recorded(items: Iterable[Numbered]) -> list[Entry]:
 
 def _of(schema: str, environment: str) -> str:
     return f"{in_session_catalog(schema, TABLE)} WHERE environment = {quote_literal(environment)}"
+
+
+@contextmanager
+def writing(sessions: Sessions, run: str) -> Iterator[Spark]:
+    """A session to record a run in. Who was killed in an INSERT of the same run is stopped first."""
+    key = f"{run}/record"
+    sessions.settle(key)
+    with sessions.open(key) as spark:
+        yield spark
 
 
 def append(spark: Spark, schema: str, environment: str, items: Sequence[Numbered]) -> None:

@@ -1,16 +1,23 @@
-"""One real Airflow and one real Spark for all tests of this folder, in one worker of the test run."""
+"""One real Airflow and one real Spark for all tests of this folder, and for all workers of a test run.
+
+A deployment mostly waits: for a parse, for a scheduler, for a process to start. So several tests at once
+take little longer than one, each with a DAG and schemas of its own.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import importlib.util
 import itertools
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from deployments import Deployed
-from machine import Airflow, airflow_on
+from machine import Airflow, airflow_on, attached
 
 from airflow_provider_sparkdeploy.spark.local import start
 from airflow_provider_sparkdeploy.spark.session import ConnectSessions
@@ -36,12 +43,35 @@ spark_machine = _fixtures.spark_machine  # type: ignore[attr-defined]
 watched = _fixtures.watched  # type: ignore[attr-defined]
 
 
+_GROUPS = {"examples": "examples", "shop": "page", "browser": "page", "cluster": "cluster"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is made once for several tests is made in one worker. The first tests wait for an Airflow to
+    start, which on a busy machine takes minutes."""
+    for item in items:
+        if not item.path.is_relative_to(HERE):
+            continue
+        if item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(850))
+        for fixture, group in _GROUPS.items():
+            if fixture in getattr(item, "fixturenames", ()):
+                item.add_marker(pytest.mark.xdist_group(group))
+                break
+
+
 @pytest.fixture(scope="session")
-def warehouse(
-    spark_machine: None, watched: object, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Path]:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all workers of a test run have in common."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@pytest.fixture(scope="session")
+def warehouse(spark_machine: None, watched: object, shared: Path) -> Iterator[Path]:
     """The folder of the Spark that the workers of Airflow use."""
-    folder = tmp_path_factory.mktemp("airflow_spark")
+    folder = shared / "airflow_spark"
     with watched(folder):  # type: ignore[operator]
         yield folder
 
@@ -51,14 +81,39 @@ def sessions(warehouse: Path) -> ConnectSessions:
     return start(warehouse).sessions
 
 
+_started = contextlib.ExitStack()  # what this worker has started; ends with the tests of the last one
+
+
+def pytest_sessionfinish() -> None:
+    _started.close()  # not by a fixture: the last test of this worker is not to wait for the others
+
+
 @pytest.fixture(scope="session")
-def airflow(
-    sessions: ConnectSessions, warehouse: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Airflow]:
+def airflow(sessions: ConnectSessions, warehouse: Path, shared: Path) -> Airflow:
+    """The first worker that needs it starts it, the others use it."""
+    users, owner = (_started.enter_context((shared / name).open("ab")) for name in ("users", "owner"))
+    fcntl.flock(users, fcntl.LOCK_SH)
+    place = shared / "airflow.json"
+    with (shared / "starting").open("ab") as starting:
+        fcntl.flock(starting, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            found = _started.enter_context(attached(**json.loads(place.read_text())))
+        else:
+            found = _started.enter_context(_airflow(shared, sessions, warehouse))
+            told = {"home": str(found.home), "port": found.port, "database": found.database}
+            place.write_text(json.dumps({**told, "environment": dict(found.environment)}))
+    _started.callback(fcntl.flock, users, fcntl.LOCK_EX)  # granted when all others have come as far
+    return found
+
+
+@contextlib.contextmanager
+def _airflow(shared: Path, sessions: ConnectSessions, warehouse: Path) -> Iterator[Airflow]:
     with _services.postgres() as server:  # type: ignore[attr-defined]
         database = f"postgresql+psycopg2://tester@127.0.0.1:{server.port}/postgres"
-        home = tmp_path_factory.mktemp("airflow_home")
-        submit = tmp_path_factory.mktemp("spark_submit")
+        submit = shared / "spark_submit"
+        submit.mkdir(exist_ok=True)
         server.sql("CREATE DATABASE metastore")
         conf = submit_settings(submit, server)
         (submit / "spark-defaults.conf").write_text("".join(f"{key} {conf[key]}\n" for key in sorted(conf)))
@@ -67,7 +122,7 @@ def airflow(
             "AIRFLOW__SPARKDEPLOY__WAREHOUSE": str(warehouse),
             "AIRFLOW_CONN_SPARK_CONNECT_DEFAULT": sessions.address.replace("sc://", "spark-connect://"),
         }
-        with airflow_on(home, database, settings) as running:
+        with airflow_on(shared / "airflow_home", database, settings) as running:
             yield running
 
 

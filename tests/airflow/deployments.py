@@ -75,7 +75,7 @@ class Deployed:
     def _put(self, path: str, text: str) -> None:
         place = self.folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
-        draft = self.airflow.home / "draft"
+        draft = self.airflow.home / f"{self.name}.draft"
         draft.write_text(text, encoding="utf-8")
         draft.replace(place)
 

@@ -18,7 +18,8 @@ from typing import Any
 sys.path.append(str(Path(__file__).parents[2] / "dags_examples"))
 from local_airflow import PATIENCE, LocalAirflow, free_port
 
-__all__ = ["PATIENCE", "Airflow", "airflow_on"]
+__all__ = ["PATIENCE", "Airflow", "airflow_on", "attached"]
+_PEOPLE = (("admin", "admin"), ("viewer", "viewer"), ("nobody", "viewer"))
 
 
 class Airflow(LocalAirflow):
@@ -39,19 +40,35 @@ class Airflow(LocalAirflow):
         ]
         return {
             **super().settings(),
+            "CORE__PARALLELISM": "8",  # tasks of several tests, of which some take a nap
             "DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST": json.dumps(bundles),
             "SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.1",
-            "SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "20",
+            "SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "30",  # a busy machine is no dead worker
             "SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
             "SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "2",
             "SCHEDULER__SCHEDULER_HEALTH_CHECK_THRESHOLD": "15",  # then another one has its tasks
             "SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "5",
         }
 
+    def start(self, name: str) -> None:
+        super().start(name)
+        self._pid(name).write_text(str(self.processes[name].popen.pid))
+
+    def kill(self, name: str) -> None:
+        """SIGKILL to one of its processes, all of it at once, whichever worker has started it."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(int(self._pid(name).read_text()), signal.SIGKILL)
+        if name in self.processes:
+            self.processes[name].popen.wait()
+            self.processes[name].stop()  # nothing is left of it to end but our side of its pipe
+
+    def _pid(self, name: str) -> Path:
+        return self.home / f"{name}.pid"
+
     @contextlib.contextmanager
     def without(self, name: str) -> Iterator[None]:
         """While one of its processes is not there: it is killed, and started again."""
-        self.processes[name].kill()
+        self.kill(name)
         try:
             yield
         finally:
@@ -97,11 +114,11 @@ class Airflow(LocalAirflow):
         path = f"dags/{dag_id}/dagRuns/{urllib.parse.quote(run_id)}/taskInstances/approve/-1/hitlDetails"
         return dict(self.api("GET", path))
 
-    def answer(self, dag_id: str, run_id: str, option: str) -> None:
+    def answer(self, dag_id: str, run_id: str, option: str, task: str = "approve") -> None:
         """As a person does, who needs some seconds: Airflow takes an answer that comes before its scheduler
         has heard that the task waits for a task that died."""
         time.sleep(4)
-        path = f"dags/{dag_id}/dagRuns/{urllib.parse.quote(run_id)}/taskInstances/approve/-1/hitlDetails"
+        path = f"dags/{dag_id}/dagRuns/{urllib.parse.quote(run_id)}/taskInstances/{task}/-1/hitlDetails"
         self.api("PATCH", path, {"chosen_options": [option], "params_input": {}})
 
     def workers(self, dag_id: str, run_id: str, task_id: str) -> list[int]:
@@ -147,8 +164,18 @@ def airflow_on(home: Path, database: str, environment: Mapping[str, str]) -> Ite
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
     subprocess.run(["git", "init", "-q", "-b", "main", str(home / "git")], check=True)
-    people = (("admin", "admin"), ("viewer", "viewer"), ("nobody", "viewer"))
-    made = Airflow(home, free_port(), database, environment, people=people)
+    made = Airflow(home, free_port(), database, environment, people=_PEOPLE)
     made.commit("nothing yet")
     with made as running:
         yield running
+
+
+@contextlib.contextmanager
+def attached(home: str, port: int, database: str, environment: Mapping[str, str]) -> Iterator[Airflow]:
+    """An Airflow that somebody else has started, and ends."""
+    made = Airflow(Path(home), port, database, environment, people=_PEOPLE)
+    made.token = made.login(_PEOPLE[0][0])
+    try:
+        yield made
+    finally:
+        made.__exit__()

@@ -107,6 +107,43 @@ def test_an_answer_is_about_the_plan_that_was_shown(deployed: Deployed) -> None:
     assert deployed.sql("SELECT * FROM {app}.report") == [(60,)]
 
 
+def test_a_rejection_leaves_everything_as_it_is_in_a_group_of_another_dag(deployed: Deployed) -> None:
+    """What comes before and after the group is not its own, and neither is the shape of the DAG."""
+    deployed.write(FILES)
+    deployed.airflow.write_dag(
+        deployed.dag_id,
+        f"""
+from airflow.providers.standard.operators.empty import EmptyOperator
+from airflow.sdk import DAG
+from airflow_provider_sparkdeploy import SparkDeployTaskGroup
+
+with DAG({deployed.dag_id!r}, schedule=None, max_active_runs=1):
+    deploy = SparkDeployTaskGroup("deploy", repository={str(deployed.folder)!r})
+    EmptyOperator(task_id="before") >> deploy >> EmptyOperator(task_id="after")
+""",
+    )
+    deployed.airflow.parsed(deployed.dag_id)
+    deployed.deploy()
+    deployed.write(DROPPED)
+    deployed.airflow.parsed(deployed.dag_id, lambda tasks: "deploy.approve" in tasks)
+
+    run = deployed.trigger()
+    deployed.running(run, "deploy.approve", "awaiting_input")
+    deployed.airflow.answer(deployed.dag_id, run, "Reject", "deploy.approve")
+    assert deployed.ended(run) == "failed"
+    states = deployed.airflow.states(deployed.dag_id, run)
+    assert {name for name, state in states.items() if state == "success"} == {"before", "deploy.plan"}
+    assert states["after"] == "upstream_failed"
+    assert deployed.sql("SELECT * FROM {app}.report") == [(60,)]
+    assert deployed.holder() == ""
+
+    run = deployed.trigger()
+    deployed.running(run, "deploy.approve", "awaiting_input")
+    deployed.airflow.answer(deployed.dag_id, run, "Approve", "deploy.approve")
+    assert deployed.ended(run) == "success", deployed.airflow.why(deployed.dag_id, run)
+    assert deployed.sql("SHOW TABLES IN {app}") == []
+
+
 def test_files_that_change_while_somebody_thinks_change_nothing(deployed: Deployed) -> None:
     run = _asks(deployed)
     more = "CREATE VIEW ${app}.more AS SELECT 1 AS one;\n"

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from deployments import FILES, Deployed
+from deployments import FILES, ORDERS, Deployed
 from test_interventions import DROPPED
 
 # Stands before the DAG: the process of a task dies at the first of these places that nobody has died at.
@@ -110,9 +110,9 @@ def test_killed_and_run_again(
     deployed: Deployed, deaths: Path, places: tuple[tuple[str, str, str], ...]
 ) -> None:
     """Nobody retries: each run has one death, until the last."""
-    deployed.write(FILES)
+    deployed.write({"app/table/orders.sql": ORDERS})
     _add_dag(deployed, deaths, places, retries=0)
-    more = "CREATE VIEW ${{app}}.more{0} AS SELECT total FROM ${{app}}.totals;\n"
+    more = "CREATE VIEW ${{app}}.more{0} AS SELECT amount FROM ${{app}}.orders;\n"
     for number, _ in enumerate(places):
         deployed.fails()
         if places == RECORD:  # the one before has done all: something for the next to do, and to record

@@ -209,7 +209,7 @@ def test_the_scheduler_killed_in_a_run(deployed: Deployed) -> None:
     deployed.add_dag(retries=3)
     run = deployed.trigger()
     deployed.running(run, "setup.app.nap.init.1")
-    deployed.airflow.processes["scheduler"].kill()
+    deployed.airflow.kill("scheduler")
     time.sleep(2)
     deployed.airflow.start("scheduler")
     assert deployed.ended(run, 400) == "success", deployed.airflow.why(deployed.dag_id, run)

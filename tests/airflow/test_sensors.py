@@ -55,9 +55,7 @@ def test_a_changed_file_is_deployed_without_anybody_asking(deployed: Deployed) -
     succeeds(airflow, dag_id, 2)
     assert deployed.sql("SELECT * FROM {app}.report") == [(40,)]
 
-    triggerer = airflow.processes["triggerer"]
-    triggerer.kill()
-    triggerer.stop()  # nothing is left of it to end but our side of its pipe
+    airflow.kill("triggerer")
     deployed.write({"app/view/totals.sql": TOTALS.replace("sum(amount)", "min(amount)")})
     time.sleep(3)
     airflow.start("triggerer")

@@ -83,6 +83,21 @@ def test_what_is_wrong_with_a_repository_is_told_where_its_file_is_parsed(
         assert all(part in said for part in told), said
 
 
+def test_a_folder_of_a_repository_is_one_problem_not_one_for_each_file(tmp_path: Path) -> None:
+    for name in ("v", "w"):
+        sql = tmp_path / "r" / "s" / "view" / f"{name}.sql"
+        sql.parent.mkdir(parents=True, exist_ok=True)
+        sql.write_text(f"CREATE VIEW s.{name} AS SELECT 1 AS a")
+    (tmp_path / "r" / "sparkdeploy.yaml").write_text("")
+    text = "from airflow_provider_sparkdeploy import SparkDeployDag\nSparkDeployDag('d', repository={!r})"
+    for folder in (tmp_path / "r" / "s", tmp_path):
+        done = parse(text.format(str(folder)), tmp_path)
+        said = done.stdout + done.stderr
+        assert f"SD100 {folder} is not a repository: sparkdeploy.yaml is in {tmp_path}/r\n" in said
+        assert f"Name that folder (--repository {tmp_path}/r; in a DAG, repository=)" in said
+        assert "SD110" not in said
+
+
 def test_the_params_of_the_dag_are_not_kept_by_every_task_again(tmp_path: Path) -> None:
     text = (
         "from airflow_provider_sparkdeploy import SparkDeployDag\n"
