@@ -32,6 +32,7 @@ CALLER_FILE = "sparkdeploy-caller.json"  # the same as a file, where no variable
 _HELLO = 4096  # more than this is not read from somebody who has not proved who they are
 _SILENCE = 30  # seconds after which a silent peer is asked whether it is still there
 _STOP = 20.0  # seconds for Spark to stop, before it is left to the end of the process
+_HIDING = ("TASK_WRITE_FAILED",)  # says where rows were written to; why that failed is its cause
 _THREADS = 256  # requests at once; each has a thread of its own
 
 
@@ -267,7 +268,7 @@ def _told(error: BaseException) -> tuple[str, str]:
     while origin is not None:
         condition = _condition(origin)
         message = origin.getMessage()
-        if condition:
+        if condition and condition not in _HIDING:
             return condition, message or condition
         messages.append(message or origin.getClass().getSimpleName())
         origin = origin.getCause()

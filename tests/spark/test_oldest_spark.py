@@ -90,6 +90,9 @@ def test_a_session(oldest: SubmitSessions) -> None:
             with pytest.raises(SparkFailure) as caught:
                 spark.sql(text)
             assert (caught.value.condition, caught.value.transient) == (condition, False)
+        bad = "SELECT java_method('java.lang.Integer', 'parseInt', 'x') AS a FROM range(1)"
+        with pytest.raises(SparkFailure, match='For input string: "x"'):
+            spark.sql(f"CREATE TABLE bad USING parquet AS {bad}")
 
 
 def test_planning_right_after_deploying_is_empty(place: Place) -> None:
