@@ -69,6 +69,10 @@ class TestIceberg(CatalogConformance):
             "CREATE TABLE ${s}.t (a INT, b FLOAT, c DECIMAL(5,2))",
             "CREATE TABLE ${s}.t (a BIGINT, b DOUBLE, c DECIMAL(9,2))",
         ),
+        "fields of a struct": (
+            "CREATE TABLE ${s}.t (a STRUCT<x: INT, y: STRING, z: STRUCT<q: INT>>, b ARRAY<STRUCT<v: INT>>)",
+            "CREATE TABLE ${s}.t (a STRUCT<x: BIGINT, z: STRUCT<q: INT, r: DATE>, n: STRING COMMENT 'new'>, b ARRAY<STRUCT<v: INT, w: INT>>)",
+        ),
         "nullable": ("CREATE TABLE ${s}.t (a INT NOT NULL, b INT)", "CREATE TABLE ${s}.t (a INT, b INT)"),
         "comments": (
             "CREATE TABLE ${s}.t (a INT, b INT COMMENT 'old') COMMENT 'old'",

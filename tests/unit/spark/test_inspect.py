@@ -123,7 +123,12 @@ def test_in_a_schema_that_is_not_there_nothing_is(condition: str) -> None:
 @pytest.mark.parametrize("condition", ["INSUFFICIENT_PERMISSIONS", "CATALOG_NOT_FOUND", ""])
 def test_any_other_refusal_to_list_is_raised(condition: str) -> None:
     with pytest.raises(SparkFailure):
-        look({"SHOW TABLES": refusal(condition)}, LAKE)
+        look({"SHOW TABLES": refusal(condition), "DESCRIBE SCHEMA": []}, LAKE)
+
+
+def test_a_refusal_without_a_condition_may_mean_that_the_schema_is_not_there() -> None:
+    missing = refusal("SCHEMA_NOT_FOUND")
+    assert look({"SHOW TABLES": refusal(""), "DESCRIBE SCHEMA": missing}, LAKE) == {}
 
 
 @pytest.mark.parametrize("lost", ["SHOW TABLES", "SELECT struct", "SHOW TBLPROPERTIES", "DESCRIBE TABLE"])
