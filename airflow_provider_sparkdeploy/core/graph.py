@@ -236,7 +236,7 @@ def _declared(
         if node is None and resolver.names_broken(text, item.name.schema):
             continue
         if node is None:
-            known = [str(name) for name in resolver.objects]
+            known = [str(name) for name in resolver.objects if name != item.name]
             problems.append(
                 Diagnostic(
                     item.path,
