@@ -236,7 +236,7 @@ def _declared(
         if node is None and resolver.names_broken(text, item.name.schema):
             continue
         if node is None:
-            known = [str(name) for name in resolver.objects]
+            known = [str(name) for name in resolver.objects if name != item.name]
             owner = text.rpartition(".")[0]
             if of := resolver.explicit(owner, item.name.schema):  # so it is its change that is misspelled
                 known = [

@@ -184,7 +184,8 @@ def read_sections(text: str, path: str, kind: str, problems: list[Diagnostic]) -
         )
     preface = markers[0].start() if markers else len(text)
     if kind != "data" and (not sections or sections[0].kind == "INDEX"):  # else it is all comments
-        _rollback(text, 0, preface, "", path, lines, hidden, problems)
+        misplaced = _rollback(text, 0, preface, "", path, lines, hidden, problems)
+        preface = misplaced[0] if misplaced else preface
     return preface, sections
 
 
@@ -270,7 +271,8 @@ def _rollback(
     hidden: list[tuple[int, int]],
     problems: list[Diagnostic],
 ) -> tuple[int, int] | None:
-    """The edges of a ``// ROLLBACK`` line inside a section, or before the first (no ``section``)."""
+    """The edges of a ``// ROLLBACK`` line inside a section, or before the first (no ``section``). What
+    is behind one in the wrong place is not read: one mistake gives one message."""
     found = None
     where = f"is not for {section}" if section else "without a CHANGE"
     for match in _ROLLBACK.finditer(text, start, end):
@@ -291,6 +293,7 @@ def _rollback(
             problems.append(
                 Diagnostic(path, line, "SD121", f"// ROLLBACK {where}", "It belongs under a CHANGE.")
             )
+            found = found or (match.start(), match.end())
         elif found:
             problems.append(
                 Diagnostic(path, line, "SD121", "a second // ROLLBACK in one CHANGE", "Keep one.")

@@ -94,7 +94,8 @@ def removed_script(old: DeployedObject, *, rollback: bool) -> ScriptDiff:
         return ScriptDiff()  # it may be deleted once it was deployed
     message = f"{old.name} was deployed from CHANGE sections, and its file is gone from the repository"
     advice = "Restore the file, and add //// METADATA DROP_TABLE to it if the table is to be dropped."
-    return ScriptDiff(problems=(Diagnostic("", 0, "SD401", message, advice, object=str(old.name)),))
+    path = f"{old.name.schema}/{old.kind}/{old.name.object}.sql"
+    return ScriptDiff(problems=(Diagnostic(path, 0, "SD401", message, advice, object=str(old.name)),))
 
 
 def edited(new: ObjectDef, change: Change, record: DeployedChange) -> Iterator[Diagnostic]:

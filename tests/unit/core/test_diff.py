@@ -119,6 +119,7 @@ def test_stateful_removed_file_is_fatal() -> None:
     planned = step(table(INIT, ADD_B), {})
     assert codes(planned) == ["SD401"]
     assert "s.t" in planned.plan.errors[0].message
+    assert planned.plan.errors[0].where == "s/table/t.sql"
     assert "DROP_TABLE" in planned.plan.errors[0].advice
 
 

@@ -8,6 +8,7 @@ from sketch import Files, ancestors, codes, deploy, everything, healthy, ids, na
 from airflow_provider_sparkdeploy.core.drafts import Header
 from airflow_provider_sparkdeploy.core.operations import operation_id
 from airflow_provider_sparkdeploy.core.planner import Planned
+from airflow_provider_sparkdeploy.core.refresh import make_refresh
 from airflow_provider_sparkdeploy.core.viewheader import header_changes
 
 QUIET = "propagation: {schema: false}\n"
@@ -459,6 +460,17 @@ def test_what_a_swapped_materialized_view_leaves_to_do_is_not_forgotten(
     for count in range(len(whole) + 1):  # killed behind any of them, the rest is planned again
         part = run(planned.plan, state, planned.plan.operations[:count])
         assert ids(plan(healthy(new), part)) == whole[count:], count
+
+
+def test_a_refresh_alone_builds_the_indexes_again_too() -> None:
+    text = "CREATE MATERIALIZED VIEW s.m AS SELECT 1 AS a\n//// INDEX name=i\nCREATE INDEX i ON s.m (a)\n"
+    found = healthy({"s/materialized_view/m.sql": text})
+    planned = make_refresh(found, everything(found))
+    assert ids(planned) == ["setup.s.m", "setup.s.m.i.index"]
+    half = run(
+        planned.plan, everything(found), planned.plan.operations[:1]
+    )  # as where none but refreshes run
+    assert ids(plan(found, half)) == ["setup.s.m.i.index"]
 
 
 def test_the_indexes_of_a_component_are_rebuilt_behind_its_fixpoint() -> None:

@@ -401,6 +401,13 @@ def test_who_names_a_broken_file_is_not_blamed_for_it() -> None:
     ]
 
 
+def test_an_object_is_not_suggested_to_itself() -> None:
+    files = {"s/view/b.sql": "//// METADATA dependencies=s.a\nCREATE VIEW s.b AS SELECT 1 AS x"}
+    (error,) = plan(repository(files)).plan.errors
+    assert error.code == "SD301"
+    assert "Did you mean" not in error.advice
+
+
 @pytest.mark.parametrize(
     ("dependency", "advice"),
     [
