@@ -17,6 +17,8 @@ from test_catalog import columns
 from test_submit import settings
 from world import World
 
+from airflow_provider_sparkdeploy.core.settings import Settings
+from airflow_provider_sparkdeploy.spark.importing import read_schema
 from airflow_provider_sparkdeploy.spark.submit import SubmitSessions
 
 _TYPES = """
@@ -182,3 +184,20 @@ def test_a_shop_is_deployed_changed_and_healed(sessions_on_ice: SubmitSessions, 
     done = [item.entry.operation for item in shop.history() if item.entry.type == "done"]
     assert {"setup.shop.orders.buckets.1", "teardown.shop.customers"} <= set(done)
     assert shop.marks() == {}
+
+
+def test_after_an_import_there_is_nothing_to_do(sessions_on_ice: SubmitSessions, tmp_path: Path) -> None:
+    with sessions_on_ice.open() as spark:
+        spark.sql("CREATE SCHEMA ice.found")
+        spark.sql(
+            "CREATE TABLE ice.found.orders (id BIGINT NOT NULL COMMENT 'it\\'s', day DATE, s STRUCT<x: INT>) USING iceberg "
+            "PARTITIONED BY (days(day), bucket(4, id)) COMMENT 'two\\nlines' TBLPROPERTIES ('k' = 'v, w')"
+        )
+        spark.sql("INSERT INTO ice.found.orders VALUES (1, DATE'2024-01-01', struct(1))")
+        spark.sql("CREATE TABLE ice.found.plain (a INT)")
+    place = Place(sessions_on_ice, ("ice", "found"), "iceberg")
+    found = read_schema(sessions_on_ice, "s", place.schema, Settings(catalogs={"ice": "iceberg"}))
+    assert found.left_out == ()
+    files = {f"s/{draft.kind}/{draft.file}.sql": draft.statement for draft in found.drafts}
+    planned = place.plan(files, {}).plan
+    assert (planned.errors, planned.operations, len(files)) == ((), (), 2)
