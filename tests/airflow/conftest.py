@@ -46,19 +46,15 @@ watched = _fixtures.watched  # type: ignore[attr-defined]
 _GROUPS = {"examples": "examples", "shop": "page", "browser": "page", "cluster": "cluster"}
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What is made once for several tests is made in one worker. The first tests wait for an Airflow to
-    start, which on a busy machine takes minutes."""
-    for item in items:
-        if not item.path.is_relative_to(HERE):
-            continue
-        if item.get_closest_marker("timeout") is None:
-            item.add_marker(pytest.mark.timeout(850))
-        for fixture, group in _GROUPS.items():
-            if fixture in getattr(item, "fixturenames", ()):
-                item.add_marker(pytest.mark.xdist_group(group))
-                break
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """What is made once for several tests is made in one worker; later than here xdist no longer looks. The
+    first tests wait for an Airflow to start, which on a busy machine takes minutes."""
+    if item.get_closest_marker("timeout") is None:
+        item.add_marker(pytest.mark.timeout(850))
+    for fixture, group in _GROUPS.items():
+        if fixture in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group(group))
+            break
 
 
 @pytest.fixture(scope="session")
