@@ -12,7 +12,7 @@ READY  := $(VENV)/.ready
 PIP    := $(BIN)/python -m pip install -qq --disable-pip-version-check
 DOTS   := ( while sleep 2; do printf .; done ) & dots=$$!; trap "kill $$dots" EXIT; # while the rest of the line runs
 
-# Of the tests with a real Airflow, those that `make test` runs, three at a time; `make test-airflow` runs all of them, one
+# Of the tests with a real Airflow, those that `make test` runs, three files at a time; `make test-airflow` runs all of them, one
 # after the other: some kill the scheduler, or stop the DAG processor, which others would wait for.
 EVERYDAY := example or first_deploy or failure_in_the_middle or edits_while or git_bundle or drift_makes or \
 	needs_an_approval or worker_killed or cleared_run or marked_as_failed or plan_that_was_shown or changed_file_is or \
@@ -45,7 +45,7 @@ stop: $(READY)
 test: lint
 	@bash tests/services.sh
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --max-worker-restart 2 --durations=10 --ignore tests/airflow </dev/null
-	@$(BIN)/python -m pytest -n 3 --dist loadgroup --max-worker-restart 2 --durations=5 tests/airflow -k "$(EVERYDAY)" </dev/null
+	@$(BIN)/python -m pytest -n 3 --dist loadfile --max-worker-restart 2 --durations=5 tests/airflow -k "$(EVERYDAY)" </dev/null
 
 test-airflow: $(READY)
 	@bash tests/services.sh

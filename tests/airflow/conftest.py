@@ -43,18 +43,10 @@ spark_machine = _fixtures.spark_machine  # type: ignore[attr-defined]
 watched = _fixtures.watched  # type: ignore[attr-defined]
 
 
-_GROUPS = {"examples": "examples", "shop": "page", "browser": "page", "cluster": "cluster"}
-
-
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """What is made once for several tests is made in one worker; later than here xdist no longer looks. The
-    first tests wait for an Airflow to start, which on a busy machine takes minutes."""
+    """The first tests wait for an Airflow to start, which on a busy machine takes minutes."""
     if item.get_closest_marker("timeout") is None:
         item.add_marker(pytest.mark.timeout(850))
-    for fixture, group in _GROUPS.items():
-        if fixture in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group(group))
-            break
 
 
 @pytest.fixture(scope="session")
