@@ -196,3 +196,15 @@ class CatalogConformance:
         assert "by-20-hand" in place.drift(files, state)[T] or "`by hand`" in place.drift(files, state)[T]
         state = place.deploy(files, state)
         assert ids(place.plan(files, state)) == []
+
+
+class RenamingConformance(CatalogConformance):
+    """The suite for a catalog in which columns can be renamed and dropped."""
+
+    def test_a_column_renamed_by_hand(self, place: Place) -> None:
+        files = table("CREATE TABLE ${s}.t (a INT, b INT)")
+        state = place.deploy(files)
+        place.by_hand("ALTER TABLE t RENAME COLUMN b TO c")
+        assert place.drift(files, state) == {T: "drop_column.c, add_column.b"}
+        state = place.deploy(files, state)
+        assert ids(place.plan(files, state)) == []

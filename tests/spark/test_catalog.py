@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from conformance import CatalogConformance, Place, T, table
+from conformance import CatalogConformance, Place, RenamingConformance, T, table
 from services import DRIVER, Configured, Postgres, hive_metastore, jdbc_catalog
 from sketch import ids, name
 
@@ -344,7 +344,7 @@ class TestBuiltinInHiveOnPostgres(Builtin):
                     here.acquire()
 
 
-class TestJdbcOnPostgres(CatalogConformance):
+class TestJdbcOnPostgres(RenamingConformance):
     """A v2 catalog over JDBC, which knows columns, their types, and indexes; no more."""
 
     tables: ClassVar = {
@@ -376,14 +376,6 @@ class TestJdbcOnPostgres(CatalogConformance):
         database.sql(f"DROP SCHEMA {schema} CASCADE")
         with sessions.open() as spark:
             spark.sql(f"DROP SCHEMA IF EXISTS {schema}_data CASCADE")
-
-    def test_a_column_renamed_by_hand(self, place: Place) -> None:
-        files = table("CREATE TABLE ${s}.t (a INT, b INT)")
-        state = place.deploy(files)
-        place.by_hand("ALTER TABLE t RENAME COLUMN b TO c")
-        assert place.drift(files, state) == {T: "drop_column.c, add_column.b"}
-        state = place.deploy(files, state)
-        assert ids(place.plan(files, state)) == []
 
     def test_names_differ_by_case(self, place: Place) -> None:
         files = {

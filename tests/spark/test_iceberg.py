@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from conformance import CatalogConformance, Place, T, table
+from conformance import Place, RenamingConformance, T, table
 from services import iceberg, iceberg_catalog, oldest_spark
 from sketch import ids
 from test_catalog import columns
@@ -40,7 +40,7 @@ def sessions_on_ice(
         yield found
 
 
-class TestIceberg(CatalogConformance):
+class TestIceberg(RenamingConformance):
     """A catalog of Iceberg's own."""
 
     tables: ClassVar = {
@@ -105,14 +105,6 @@ class TestIceberg(CatalogConformance):
                 spark.sql(f"DROP TABLE ice.{schema}.`{row['tableName']}`")
             spark.sql(f"DROP SCHEMA ice.{schema}")
             spark.sql(f"DROP SCHEMA IF EXISTS {schema}_data CASCADE")
-
-    def test_a_column_renamed_by_hand(self, place: Place) -> None:
-        files = table("CREATE TABLE ${s}.t (a INT, b INT)")
-        state = place.deploy(files)
-        place.by_hand("ALTER TABLE t RENAME COLUMN b TO c")
-        assert place.drift(files, state) == {T: "drop_column.c, add_column.b"}
-        state = place.deploy(files, state)
-        assert ids(place.plan(files, state)) == []
 
     def test_drift_is_named(self, place: Place) -> None:
         files = table(
