@@ -16,7 +16,7 @@ DOTS   := ( while sleep 2; do printf .; done ) & dots=$$!; trap "kill $$dots" EX
 # after the other: some kill the scheduler, or stop the DAG processor, which others would wait for.
 EVERYDAY := example or first_deploy or failure_in_the_middle or edits_while or git_bundle or drift_makes or \
 	needs_an_approval or worker_killed or cleared_run or marked_as_failed or plan_that_was_shown or changed_file_is or \
-	plan_and_why or may_not_read_the_dag or driver_on_the_cluster or killed_and
+	plan_and_why or may_not_read_the_dag or driver_on_the_cluster or killed_and or of_a_team
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo ui stop test test-airflow lint docs bench clean

@@ -25,6 +25,15 @@ def check(what: str, given: Mapping[str, Any], known: Sequence[str]) -> None:
             raise TypeError(f"{what} has no argument {name}. {did_you_mean(name, [*known, *_OURS])}".strip())
 
 
+def check_runs(dag_id: str, dag_arguments: Mapping[str, Any]) -> None:
+    given = dag_arguments.get("max_active_runs", 1)
+    if given != 1:
+        raise ValueError(
+            f"{dag_id}: there is no max_active_runs={given!r}: two runs of one deployment exclude each other. "
+            "It is always 1: leave it out."
+        )
+
+
 def known_to_dag() -> tuple[str, ...]:
     import attrs
 

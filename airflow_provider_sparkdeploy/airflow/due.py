@@ -7,7 +7,6 @@ together. A unit is due when the first of its members' schedules is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from croniter import croniter  # type: ignore[import-untyped]
@@ -19,19 +18,7 @@ from ..core.graph import build_graph
 from ..core.names import Node, ObjectName
 from ..core.operations import operation_id
 from ..core.repository import Repository
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """``id`` is that of its operation in a plan. ``after`` are the units that it reads, directly or by
-    way of other objects. ``schedules`` are cron expressions; ``problems`` tell of those that are
-    none."""
-
-    id: str
-    members: tuple[ObjectName, ...]
-    after: tuple[str, ...] = ()
-    schedules: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
+from .units import Unit
 
 
 def units_of(repository: Repository) -> tuple[Unit, ...]:

@@ -9,9 +9,16 @@ from typing import Any
 
 from airflow.sdk import DAG, Param, TaskGroup, get_parsing_context
 
-from .arguments import caller, check, folder, known_to_dag, pairs, tell
+from .arguments import caller, check, check_runs, folder, known_to_dag, pairs, tell
 from .deploying import Deploying, OnStale, Render
-from .tasks import all_tasks, retry_settings, single_task, without_params
+from .tasks import (
+    all_tasks,
+    reserve_names,
+    retry_settings,
+    single_task,
+    tasks_on_a_worker,
+    without_params,
+)
 
 PARAMS = {
     "force_schemas": Param(
@@ -33,7 +40,8 @@ class SparkDeployDag(DAG):
     """A DAG that brings a Spark catalog to what a folder of SQL files says: one task per operation.
 
     ``plan -> [approve] -> teardown.* -> setup.* -> export.* -> record``. It registers itself, so
-    the file that makes it needs no variable. A parse of the file reads a small Variable and hashes the
+    the file that makes it needs no variable. A team can put tasks of its own into it, in a ``with`` of the DAG, tied
+    to ``dag.get_task("plan")`` and ``dag.get_task("record")``, which are always there. A parse of the file reads a small Variable and hashes the
     files; it imports no pyspark, and no SQL parser unless the files have changed.
 
     :param dag_id: the id of the DAG.
@@ -50,7 +58,7 @@ class SparkDeployDag(DAG):
     :param retry_delay: how long to wait before the first retry; each next one waits longer.
 
     Everything else is passed on to Airflow's ``DAG``; ``max_active_runs`` is always 1, because two
-    runs of one deployment exclude each other.
+    runs of one deployment exclude each other; another value is an error.
     """
 
     def __init__(
@@ -69,6 +77,7 @@ class SparkDeployDag(DAG):
         **dag_arguments: Any,
     ) -> None:
         check(type(self).__name__, dag_arguments, known_to_dag())
+        check_runs(dag_id, dag_arguments)
         super().__init__(
             dag_id,
             **{
@@ -92,6 +101,7 @@ class SparkDeployDag(DAG):
         )
         with self, without_params(self):
             _build(deploying, retry_settings(retries, retry_delay))
+        reserve_names(self.task_group)
 
 
 class SparkDeployTaskGroup(TaskGroup):
@@ -101,7 +111,13 @@ class SparkDeployTaskGroup(TaskGroup):
     id of the group. The trigger form of a DAG belongs to the DAG: give it ``params`` with the names of
     ``SparkDeployDag`` where they are wanted. Set ``max_active_runs=1`` on the DAG.
 
+    Tasks of the team can stand beside it and in it: ``extract >> group >> report``, or in a ``with`` of the
+    group, tied to ``group["plan"]`` and ``group["record"]``, which are always there.
+
     :param group_id: the id of the group.
+    :param on_stale: what a run does whose graph does not hold what has to be done: ``fail`` stops it;
+        ``replan`` also starts the next run of the whole DAG. That one does all work of the team again, and has no
+        logical date, so a task of the team that uses ``{{ ds }}`` fails in it.
 
     The other arguments are those of ``SparkDeployDag``.
     """
@@ -115,7 +131,7 @@ class SparkDeployTaskGroup(TaskGroup):
         conn_id: str | None = None,
         overrides: Mapping[str, str] | Sequence[str] = (),
         render: Render = "plan",
-        on_stale: OnStale = "replan",
+        on_stale: OnStale = "fail",
         retries: int = 2,
         retry_delay: timedelta = timedelta(seconds=10),
         **group_arguments: Any,
@@ -144,10 +160,11 @@ class SparkDeployTaskGroup(TaskGroup):
         )  # fmt: skip
         with self:
             _build(deploying, retry_settings(retries, retry_delay))
+        reserve_names(self)
 
 
 def _build(deploying: Deploying, settings: Mapping[str, Any]) -> None:
-    """All tasks, or the one that a worker was asked to run."""
+    """All tasks, or what a worker needs that was asked to run one."""
     asked = get_parsing_context()
     if asked.task_id is None:
         from .rendering import what_to_show
@@ -155,5 +172,6 @@ def _build(deploying: Deploying, settings: Mapping[str, Any]) -> None:
         showing = what_to_show(deploying)
         tell(deploying.name, deploying.repository, showing.view.problems)
         all_tasks(deploying, showing, settings)
-    elif asked.dag_id == deploying.dag_id and (name := deploying.own(asked.task_id)):
-        single_task(deploying, name, settings)
+        return
+    name = deploying.own(asked.task_id) if asked.dag_id == deploying.dag_id else None
+    tasks_on_a_worker(deploying, name, lambda name: single_task(deploying, name, settings))

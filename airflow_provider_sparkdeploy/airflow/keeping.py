@@ -4,7 +4,8 @@ Three per deployment. The *view* is small and read by every parse: what the grap
 repository. The *texts* are the SQL of what it shows, for people. The *state* is what is recorded as
 deployed; it is larger, and read only when the repository has changed, and by tasks.
 
-All of it can be lost: the history in the environment has everything, and the next run reads it.
+All of it can be lost: the history in the environment has everything, and the next run reads it. But what is
+there and cannot be read at the moment is not lost: whoever asks for it fails, and guesses nothing.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ..core.lazy import Records
 from ..core.names import ObjectName
 from ..core.state import DeployedObject, State, decode_object, encode_object
 from .shown import Cycle, Shown, as_many_as_fit, decode_cycle, decode_shown, encode_cycle, encode_shown
+from .units import Unit, decode_unit, encode_unit
 
 T = TypeVar("T")
 FORMAT = 1
@@ -30,7 +32,15 @@ _STATE_FORMAT = 2
 # that means something there, that takes a hundredth of the time.
 _LETTERS = b"_/"
 _PREFIX = "sparkdeploy"
+_NO_GUESS = (
+    "Without it the graph would be a guess, and could take tasks from a run. If this does not pass by itself, delete "
+    "the Variable: the next run makes it again"
+)
 _DESCRIPTION = "Kept by SparkDeploy. Safe to delete: the next run makes it again."
+
+
+class Unreadable(RuntimeError):
+    """Airflow could not say what a Variable holds, or whether there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +48,13 @@ class View:
     """What the graph shows.
 
     ``fingerprint`` is that of the repository that it was made for, ``serial`` the last batch of
-    the history that it takes into account. ``active`` is the run that it is the graph of: until the
-    last task of that has ended it is shown, whatever becomes of the repository, and ``next`` is
-    shown from then on. ``problems`` are why there is no plan. ``guess`` says that it was made
+    the history that it takes into account. ``active`` is the run that it is the graph of: while that is
+    under way it is shown, whatever becomes of the repository, and ``next`` is shown from then on.
+    ``closed`` says that it is written down how that run ended, so that there is nothing left that it must
+    not lose. ``problems`` are why there is no plan. ``guess`` says that it was made
     without knowing what is deployed. ``cycles`` are the components of the repository, ``environment`` is
     its environment as the settings spell it. ``approval`` says that something loses data, and a person
-    decides.
+    decides. ``units`` are what a refresh shows; it has no operations.
     """
 
     fingerprint: str
@@ -57,6 +68,8 @@ class View:
     environment: str = ""
     approval: bool = False
     next: View | None = None
+    units: tuple[Unit, ...] = ()
+    closed: bool = False
 
     def about(self) -> dict[str, Any]:
         """What the task ``plan`` says of the graph, to whoever reads it; as short as Airflow wants it."""
@@ -108,6 +121,8 @@ def encode_view(view: View) -> dict[str, Any]:
         "environment": view.environment,
         "approval": view.approval,
         "next": None if view.next is None else encode_view(view.next),
+        "units": [encode_unit(item) for item in view.units],
+        "closed": view.closed,
     }
 
 
@@ -124,6 +139,8 @@ def decode_view(data: Mapping[str, Any]) -> View:
         data["environment"],
         data["approval"],
         None if data["next"] is None else decode_view(data["next"]),
+        tuple(decode_unit(item) for item in data["units"]),
+        data.get("closed", False),
     )
 
 
@@ -144,8 +161,7 @@ def read_recorded(name: str) -> Recorded | None:
 def recorded_text(name: str) -> str | None:
     """The state as it is kept: whoever remembers something that followed from it asks whether it is
     still the same."""
-    text: str | None = Variable.get(f"{_PREFIX}.state.{name}", default=None)
-    return text
+    return _text(f"{_PREFIX}.state.{name}")
 
 
 def recorded_of(text: str | None) -> Recorded | None:
@@ -202,7 +218,37 @@ def unpack(text: str | None, version: int = FORMAT) -> tuple[dict[str, Any], lis
 
 def _read(key: str) -> dict[str, Any] | None:
     """What is kept under a key; None where nothing is, or another version wrote it."""
-    return unpack(Variable.get(key, default=None))[0] or None
+    return unpack(_text(key))[0] or None
+
+
+def _text(key: str) -> str | None:
+    """What a Variable holds now; None where there is none.
+
+    A parse would get it from Airflow's cache of secrets, where that is in use, for a quarter of an hour
+    after a run has written another: what is kept there is thrown away first.
+    """
+    from airflow.sdk.execution_time.cache import SecretCache
+
+    SecretCache.invalidate_variable(key)
+    text: str | None = Variable.get(key, default=None)
+    if text is None and _exists(key):
+        text = Variable.get(key, default=None)  # written a moment ago, or what was wrong has passed
+        if text is None:
+            raise Unreadable(f"Variable {key}: it is there, and Airflow does not give it. {_NO_GUESS}")
+    return text
+
+
+def _exists(key: str) -> bool:
+    """Whether there is a Variable, where Airflow has none to give: it says the same of one that it failed
+    to read. Without an Airflow to ask (``python dag.py``, ``airflow dags test``) there is none."""
+    from airflow.sdk.execution_time import task_runner
+
+    if getattr(task_runner, "SUPERVISOR_COMMS", None) is None:
+        return False
+    try:
+        return key in Variable.keys(prefix=key)
+    except Exception as error:  # whatever it is, nothing is known
+        raise Unreadable(f"Variable {key} could not be read: {error}. {_NO_GUESS}") from error
 
 
 def _if_ours(decode: Callable[[], T]) -> T | None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..core.operations import Operation
     from .runlog import Frozen, RunLog
 
+_FIRST = 100  # events of an asset that are looked at; that of a run is among the first after its plan
 COLOURS = {
     "create": "#a9dfbf", "replace": "#f9e79f", "alter": "#f9e79f", "run": "#d2b4de", "drop": "#f5b7b1",
     "refresh": "#aed6f1", "fixpoint": "#85c1e9", "index": "#d5dbdb", "load": "#a3e4d7",
@@ -56,10 +57,13 @@ class SparkDeployOperator(DeployTask):
         self.ui_color = COLOURS.get(self.about.get("action", ""), "#eaeded")
         self._found: Operation | None = None
         self._environment = ""
+        self._was_done = False
 
     def render_template_fields(self, context: Context, jinja_env: Any = None) -> None:
         """What is shown is what runs: the statement of the frozen plan, never templated."""
-        found = self._log_of(context).operation(self.operation)
+        log = self._log_of(context)
+        self.operation = log.whole(self.operation)
+        found = log.operation(self.operation)
         self._found = found
         self.sql = found.sql if found else ""
         self.reasons = [list(reason) for reason in found.reasons] if found else []
@@ -92,6 +96,8 @@ class SparkDeployOperator(DeployTask):
             self._tell_of_new_files(frozen)
             raise
         self.outlets = self._assets(operation)
+        if self._was_done:
+            self.outlets = [asset for asset in self.outlets if not self._was_told(context, frozen, asset)]
         Stats.incr("sparkdeploy.operation.done", tags={"action": operation.action})
         if passes := told.get("iterations"):
             Stats.gauge("sparkdeploy.fixpoint.iterations", passes, tags={"object": str(operation.object)})
@@ -120,6 +126,18 @@ class SparkDeployOperator(DeployTask):
             for name in settled_objects(operation)
         ]
 
+    def _was_told(self, context: Context, frozen: Frozen, asset: Asset) -> bool:
+        """Whether there is news of an asset from this task since its run was planned. There is where somebody
+        has cleared it, and none where its worker died as soon as all was done."""
+        from airflow.sdk.execution_time.context import InletEventsAccessor
+
+        events = InletEventsAccessor(asset_name=asset.name, asset_uri=asset.uri).after(frozen.at)
+        own = (self.deploying.dag_id, context["run_id"], self.task_id)
+        return any(
+            (event.source_dag_id, event.source_run_id, event.source_task_id) == own
+            for event in events.limit(_FIRST)
+        )
+
     def _operate(
         self, context: Context, log: RunLog, frozen: Frozen, operation: Operation
     ) -> Mapping[str, Any]:
@@ -133,6 +151,7 @@ class SparkDeployOperator(DeployTask):
         if entries.done:
             self.log.info("Done before, by an earlier attempt of this task: %s", entries.entries[-1].at)
             entries.append(())
+            self._was_done = True
             return {}
         target = Target(**frozen.target)
         sessions = frozen.sessions()

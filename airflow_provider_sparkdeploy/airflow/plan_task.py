@@ -5,6 +5,7 @@ It may be killed anywhere and started again: what it writes is complete when it 
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -15,11 +16,10 @@ from airflow.sdk.exceptions import AirflowFailException, DownstreamTasksSkipped
 
 from ..core.deploylog import now
 from ..core.diagnostics import SparkDeployError
-from ..core.operations import PHASES
 from . import keeping
 from .before import texts_before
-from .deploying import REPLANS, Deploying
-from .rendering import ENDED, is_active, plan_against, task_states, texts_of, view_of, what_to_show
+from .deploying import REPLANS, Deploying, replans_of
+from .rendering import ENDED, plan_against, task_states, texts_of, view_of, what_to_show
 from .runlog import Frozen, RunLog
 from .shown import misfits, shown_cycles
 from .task import DeployTask
@@ -27,13 +27,16 @@ from .task import DeployTask
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from ..core.operations import Operation
     from ..core.planner import Request
     from ..core.repository import Repository
     from ..spark.lock import Lock
     from .planning import Actual
+    from .shown import Shown
 
 MOST_REPLANS = 3
-_REPLANNED = re.compile(r"\Areplan_\d+__")
+_REPLANNED = re.compile(r"\Areplan_\d+(\.\d+)?__")
+_UNFINISHED = ("queued", "running")  # states of a run
 _LONGEST_FOR_RUN = timedelta(hours=1)
 _LONGEST_WAIT = timedelta(minutes=5)  # for the DAG processor to parse what a run was not made from
 
@@ -75,7 +78,7 @@ class SparkDeployPlanOperator(DeployTask):
         if plan.errors:
             raise AirflowFailException(str(SparkDeployError(plan.diagnostics)))
         states = task_states(self.deploying.dag_id, context["run_id"])
-        tasks = self._operations(states)
+        tasks = self._operations(states, *plan.operations, *shown.operations)
         dry_run = bool(params.get("dry_run"))
         needs_approval = self._needs_approval(repository, actual, params)
         approve = self.deploying.task_id("approve")
@@ -155,7 +158,7 @@ class SparkDeployPlanOperator(DeployTask):
         kept = keeping.read_view(self.deploying.name)
         if kept is None or not kept.active or kept.active == context["run_id"]:
             return
-        if is_active(self.deploying.dag_id, kept.active):  # as those of a backfill are, side by side
+        if self._is_at_work(kept.active):  # as those of a backfill are, side by side
             told = f"run {kept.active} of this DAG is still under way"
             self._come_back(context, told, _LONGEST_FOR_RUN, reason="run")
             raise AirflowFailException(f"{told}; clear or end it, then run this one again")
@@ -170,6 +173,14 @@ class SparkDeployPlanOperator(DeployTask):
         if not is_recorded(frozen.sessions(), log, frozen):
             self._record(kept.active, log, frozen)
 
+    def _is_at_work(self, run_id: str) -> bool:
+        """Whether another run has something to do for this deployment. Not one of which somebody has
+        cleared a task: that is queued, and waits for this very run."""
+        states = task_states(self.deploying.dag_id, run_id)
+        if all(state in ENDED for name, state in states.items() if self.deploying.own(name)):
+            return False
+        return run_state(self.deploying.dag_id, run_id) == "running"
+
     def _look_at(self, lock: Lock) -> int:
         """The lock as it was seen. An earlier run of this very deployment that has ended without letting
         it go was killed in its last task: nobody has to wait until the lock expires."""
@@ -180,7 +191,7 @@ class SparkDeployPlanOperator(DeployTask):
             run_id = holder.removeprefix(self.deploying.run_name(""))
             log = RunLog(self.deploying, run_id)
             frozen = log.frozen()
-            if frozen is None or frozen.run != holder or is_active(self.deploying.dag_id, run_id):
+            if frozen is None or frozen.run != holder or self._is_at_work(run_id):
                 raise
             self._record(run_id, log, frozen)
             return lock.look()
@@ -193,10 +204,10 @@ class SparkDeployPlanOperator(DeployTask):
         if outcome.uncertain:
             raise AirflowFailException("\n".join(outcome.uncertain))
 
-    def _operations(self, states: Mapping[str, str | None]) -> set[str]:
+    def _operations(self, states: Mapping[str, str | None], *known: Operation | Shown) -> set[str]:
         """The operations that this run has tasks for."""
-        ids = (self.deploying.own(name) for name, state in states.items() if state != "removed")
-        return {name for name in ids if name and name.count(".") > 1 and name.partition(".")[0] in PHASES}
+        tasks = (name for name, state in states.items() if state != "removed")
+        return self.deploying.operations(tasks, (item.id for item in known))
 
     def _tell(self, actual: Actual) -> None:
         """The log reads like ``sparkdeploy plan``."""
@@ -252,6 +263,7 @@ class SparkDeployPlanOperator(DeployTask):
             guess=False,
             cycles=shown_cycles(actual.planned.plan),
             next=next_view,
+            closed=not frozen.ids,
         )
         if view != keeping.read_view(self.deploying.name):
             keeping.write_view(self.deploying.name, view)
@@ -283,7 +295,7 @@ class SparkDeployPlanOperator(DeployTask):
         keeping.write_texts(self.deploying.name, texts_of(plan.operations))
         found = view_of(self.deploying, repository, plan, serial=actual.recorded.serial)
         pinned = _is_versioned(context)  # to its graph: what is shown meanwhile cannot take a task from it
-        now_shown = found if pinned else replace(shown, active=context["run_id"], next=found)
+        now_shown = found if pinned else replace(shown, active=context["run_id"], next=found, closed=True)
         keeping.write_view(self.deploying.name, now_shown)
         if pinned and self.deploying.on_stale == "replan":  # a run that is started now has the old graph, too
             self._come_back(
@@ -308,29 +320,43 @@ def replan(deploying: Deploying, context: Context) -> str:
     if deploying.on_stale != "replan":
         return "run it again, the graph of the next run has what is needed now"
     conf = dict(context["dag_run"].conf or {})
-    count = int(conf.get(REPLANS, 0)) + 1
+    count = replans_of(conf) + 1
     if count > MOST_REPLANS:
         return (
             f"{MOST_REPLANS} runs in a row found something else than their graph shows; something changes the "
             "catalog or the repository all the time. Find out what does, then run it again"
         )
-    # The same at a second try: a task that was killed in between starts one run, not two.
-    run_id = f"replan_{count}__{_REPLANNED.sub('', context['run_id'])}"
-    if problem := trigger_run(deploying.dag_id, run_id, {**conf, REPLANS: count}):
-        return f"run it again: the next run could not be started ({problem})"
+    origin = _REPLANNED.sub("", context["run_id"])
+    for number in itertools.count(1):
+        run_id = f"replan_{count}{f'.{number}' if number > 1 else ''}__{origin}"
+        problem = trigger_run(deploying.dag_id, run_id, {**conf, REPLANS: count})
+        if problem:
+            return f"run it again: the next run could not be started ({problem})"
+        # A task that was killed in between starts one run, not two. One that is cleared after that run has
+        # ended starts another.
+        if problem is not None or run_state(deploying.dag_id, run_id) in _UNFINISHED:
+            break
     return f"run {run_id} goes on"
 
 
-def trigger_run(dag_id: str, run_id: str, conf: Mapping[str, Any]) -> str:
-    """Ask for another run of a DAG; what is wrong, if it is not there afterwards."""
+def trigger_run(dag_id: str, run_id: str, conf: Mapping[str, Any]) -> str | None:
+    """Ask for another run of a DAG; what is wrong, if it cannot be had, and None where it was there."""
     from airflow.sdk.exceptions import ErrorType
     from airflow.sdk.execution_time.comms import ErrorResponse, TriggerDagRun
     from airflow.sdk.execution_time.task_runner import SUPERVISOR_COMMS
 
     answer: object = SUPERVISOR_COMMS.send(TriggerDagRun(dag_id=dag_id, run_id=run_id, conf=dict(conf)))
-    if isinstance(answer, ErrorResponse) and answer.error != ErrorType.DAGRUN_ALREADY_EXISTS:
-        return str(answer.error.value)
-    return ""
+    if not isinstance(answer, ErrorResponse):
+        return ""
+    return None if answer.error == ErrorType.DAGRUN_ALREADY_EXISTS else str(answer.error.value)
+
+
+def run_state(dag_id: str, run_id: str) -> str:
+    """In a task only: a parse that asks for it hangs."""
+    from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
+
+    state: str = RuntimeTaskInstance.get_dagrun_state(dag_id, run_id)
+    return state
 
 
 def _parse_interval() -> timedelta:

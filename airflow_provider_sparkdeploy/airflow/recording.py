@@ -75,7 +75,9 @@ def record(
         drift = {name: why for name, why in known.drift.items() if name not in mended}
         recorded = replace(deployed, serial=end.batch, ends=end.ends, drift=drift)
         keeping.write_recorded(deploying.name, recorded)
-        if repository is not None and len(done) == len(frozen.ids):
+        _close(deploying, run_id)
+        is_deployment = frozen.kind != "refresh"  # after which other operations are left to do
+        if is_deployment and repository is not None and len(done) == len(frozen.ids):
             _show_next(deploying, run_id, repository, recorded)
     return Recording(len(done), tuple(problems), tuple(uncertain))
 
@@ -216,6 +218,14 @@ def _identity(entry: Entry) -> bytes:
 
 def _same_end(first: Entry, second: Entry) -> bool:
     return first.type == second.type == "run" and first.detail == second.detail
+
+
+def _close(deploying: Deploying, run_id: str) -> None:
+    """From here on the run has nothing that it must not lose: if somebody clears a task of it while another
+    run is under way, it is that one's graph which is shown."""
+    kept = keeping.read_view(deploying.name)
+    if kept is not None and kept.active == run_id and not kept.closed:
+        keeping.write_view(deploying.name, replace(kept, closed=True))
 
 
 def _show_next(deploying: Deploying, run_id: str, repository: Repository, recorded: Recorded) -> None:

@@ -12,16 +12,19 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from airflow.sdk.exceptions import DownstreamTasksSkipped
+from airflow.sdk.exceptions import AirflowFailException, DownstreamTasksSkipped
 from airflow.sdk.observability.stats import Stats
 
 from ..core.deploylog import now
+from ..core.diagnostics import Diagnostic, SparkDeployError
 from . import keeping
-from .due import Unit, is_due, units_of
+from .due import is_due, units_of
 from .plan_task import SparkDeployPlanOperator
 from .refresh_task import WRONG
+from .refreshable import keep, what_to_refresh
 from .rendering import task_states
 from .runlog import Frozen
+from .units import Unit
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -31,12 +34,15 @@ if TYPE_CHECKING:
     from ..spark.lock import Lock
     from .planning import Actual
 
+_MOST = 10  # errors that a task tells of; the task `plan` tells of all
+
 
 class SparkRefreshPlanOperator(SparkDeployPlanOperator):
     """Finds out which materialized views are due, freezes that for the run, and skips the others.
 
     It looks at the catalog and changes nothing in it. A view that is not deployed as the repository
-    says is left to the next deployment, and named in the log.
+    says is left to the next deployment, and named in the log. While files have errors there may be no next
+    deployment: the task of such a view fails then.
 
     :param timezone: the time zone that the schedules of the views are meant in.
     """
@@ -50,12 +56,17 @@ class SparkRefreshPlanOperator(SparkDeployPlanOperator):
         from ..spark.target import target_of
 
         repository = self.deploying.open()
-        units = units_of(repository)
-        tasks = self._operations(task_states(self.deploying.dag_id, context["run_id"]))
+        errors, view = errors_of(repository), what_to_refresh(self.deploying)
+        if not view.fingerprint or (
+            errors and not repository.objects
+        ):  # nothing is known, or not even a folder
+            raise AirflowFailException("\n".join(view.problems or map(str, errors)))
         run, target = self._run(context), target_of(repository.settings)
         with Lock(self.hook.sessions(), target.log_schema, run, refreshes=True) as lock:
             seen = self._look_at(lock)
-            actual = self._look_what_is_due(context, repository, units, lock)
+            keep(self.deploying, view, context["run_id"])
+            tasks = self._operations(task_states(self.deploying.dag_id, context["run_id"]))
+            actual, held = self._look_what_is_due(context, repository, view.units, errors, lock)
             seen = lock.seen or seen
         self._tell(actual)
         keeping.write_recorded(self.deploying.name, actual.recorded)
@@ -70,11 +81,11 @@ class SparkRefreshPlanOperator(SparkDeployPlanOperator):
             at=now(),
             fingerprint=plan.fingerprint,
             environment=repository.settings.environment,
-            ids=tuple(item.id for item in operations),
+            ids=(*(item.id for item in operations), *sorted(tasks & held.keys())),
             seen=seen,
             target=target.encode(),
             conn_id=self.conn_id,
-            request={WRONG: {unit.id: list(unit.problems) for unit in units if unit.problems}},
+            request={WRONG: {unit.id: list(unit.problems) for unit in view.units if unit.problems} | held},
         )
         self._log_of(context).freeze(frozen, operations)
         Stats.gauge("sparkdeploy.refresh.due", len(frozen.ids), tags={"dag_id": self.deploying.dag_id})
@@ -87,8 +98,15 @@ class SparkRefreshPlanOperator(SparkDeployPlanOperator):
         return told
 
     def _look_what_is_due(
-        self, context: Context, repository: Repository, units: Sequence[Unit], lock: Lock
-    ) -> Actual:
+        self,
+        context: Context,
+        repository: Repository,
+        units: Sequence[Unit],
+        errors: Sequence[Diagnostic],
+        lock: Lock,
+    ) -> tuple[Actual, dict[str, list[str]]]:
+        """What is to be refreshed; and the units that ought to be, and cannot because of the errors, with the
+        reason, by their ids."""
         from ..core.refresh import make_refresh
         from ..spark.catalog import inspect, wanted_objects
         from ..spark.target import target_of
@@ -111,8 +129,17 @@ class SparkRefreshPlanOperator(SparkDeployPlanOperator):
             {name: item for name, item in everything.items() if name in members},
             data_schema=repository.settings.data_schema,
         )
-        planned = make_refresh(repository, recorded.state, catalog=catalog, include=select)
-        return Actual(_only(planned, chosen), recorded)
+        for error in errors:
+            self.log.warning("%s", error)
+        planned = make_refresh(
+            repository, recorded.state, catalog=catalog, include=select, despite_errors=bool(errors)
+        )
+        actual = Actual(_only(planned, chosen), recorded)
+        if not errors or select:
+            return actual, {}
+        fit = {item.id for item in actual.planned.plan.operations}
+        held = [unit for unit in chosen if unit.id not in fit and recorded.state.keys() >= set(unit.members)]
+        return actual, {unit.id: _held_up(unit, errors) for unit in held}
 
     def _due(
         self, repository: Repository, units: Sequence[Unit], recorded: keeping.Recorded, moment: datetime
@@ -141,6 +168,29 @@ class SparkRefreshPlanOperator(SparkDeployPlanOperator):
                 )
                 self.log.info("%s is due: %s; computed %s", name, ", ".join(unit.schedules), since)
         return due
+
+
+def errors_of(repository: Repository) -> tuple[Diagnostic, ...]:
+    """What is wrong with the files."""
+    try:
+        units_of(repository)
+    except SparkDeployError as error:
+        return tuple(error.diagnostics)
+    return ()
+
+
+def _held_up(unit: Unit, errors: Sequence[Diagnostic]) -> list[str]:
+    """Why a unit that is deployed is not refreshed. Otherwise that is left to the next deployment; here
+    there is none before the errors are gone."""
+    told = [
+        Diagnostic(
+            "", 0, "SD506", f"{name} is not refreshed: it is not deployed as the repository says",
+            "It cannot be deployed while files have errors: correct these, then deploy it.", object=str(name),
+        )
+        for name in unit.members
+    ]  # fmt: skip
+    more = [f"and {len(errors) - _MOST} more errors"] if len(errors) > _MOST else []
+    return [*map(str, told), *map(str, errors[:_MOST]), *more]
 
 
 def _only(planned: Planned, units: Sequence[Unit]) -> Planned:

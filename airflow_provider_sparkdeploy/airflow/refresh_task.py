@@ -10,7 +10,9 @@ from airflow.sdk.exceptions import AirflowFailException
 from .operation_task import SparkDeployOperator
 
 if TYPE_CHECKING:
-    from airflow.sdk import Context
+    from airflow.sdk import Asset, Context
+
+    from ..core.operations import Operation
 
 WRONG = "wrong"  # where the plan of a run keeps which schedules cannot be read
 
@@ -22,17 +24,18 @@ class SparkRefreshOperator(SparkDeployOperator):
     """
 
     def execute(self, context: Context) -> Mapping[str, Any]:
-        from ..core.state import PutObject
-        from .assets import deployed_object
-
         frozen = self._log_of(context).frozen()
         if frozen is not None and (wrong := frozen.request.get(WRONG, {}).get(self.operation)):
             raise AirflowFailException("\n".join(wrong))
-        told = super().execute(context)
-        if self._found is not None:  # a worker builds its task without looking at the repository
-            self.outlets = [
-                deployed_object(str(effect.record.name), environment=self._environment)
-                for effect in self._found.effects
-                if isinstance(effect, PutObject)
-            ]
-        return told
+        return super().execute(context)
+
+    def _assets(self, operation: Operation) -> list[Asset]:
+        """All members of a cycle, which were computed together."""
+        from ..core.state import PutObject
+        from .assets import deployed_object
+
+        return [
+            deployed_object(str(effect.record.name), environment=self._environment)
+            for effect in operation.effects
+            if isinstance(effect, PutObject)
+        ]

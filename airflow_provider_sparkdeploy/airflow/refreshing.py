@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, MultipleCronTriggerTimetable, Param, TaskGroup, get_parsing_context
 
-from .arguments import caller, check, check_zone, folder, known_to_dag, pairs, tell
+from .arguments import caller, check, check_runs, check_zone, folder, known_to_dag, pairs, tell
 from .deploying import Deploying
+from .keeping import View
 from .refresh_task import SparkRefreshOperator
-from .tasks import COMMON, retry_settings, without_params
+from .tasks import (
+    COMMON,
+    LONGEST_LABEL,
+    reserve_names,
+    retry_settings,
+    tasks_on_a_worker,
+    without_params,
+)
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperator
 
-    from .due import Unit
+    from .units import Unit
 
 PARAMS = {
     "refresh_all": Param(
@@ -30,6 +38,7 @@ PARAMS = {
     ),
 }  # fmt: skip
 VIEWS = "views"
+_TO_TELL = "0 * * * *"  # when a run fails that can do nothing else, because no schedule can be read
 
 
 class SparkRefreshDag(DAG):
@@ -41,6 +50,9 @@ class SparkRefreshDag(DAG):
     computed, by whomever. What is not due is skipped, without holding up what is; what has no
     schedule is refreshed by a deployment, by ``sparkdeploy refresh``, or when a run is asked to. A
     unit that fails stops only those that read it.
+
+    What is deployed is refreshed also while files have errors. A view that is due then, and is not
+    deployed as its file says, fails with these errors, and so does ``plan`` where nothing can be known.
 
     It takes the lock of the environment for as long as a run lasts, and changes nothing but contents:
     a view that is not deployed as the repository says is left to ``SparkDeployDag``.
@@ -56,7 +68,8 @@ class SparkRefreshDag(DAG):
     :param retries: how often a task is tried again after a failure that may pass by itself.
     :param retry_delay: how long to wait before the first retry; each next one waits longer.
 
-    Everything else is passed on to Airflow's ``DAG``; ``max_active_runs`` is always 1.
+    Everything else is passed on to Airflow's ``DAG``; ``max_active_runs`` is always 1; another
+    value is an error.
     """
 
     def __init__(
@@ -75,15 +88,16 @@ class SparkRefreshDag(DAG):
         **dag_arguments: Any,
     ) -> None:
         check(type(self).__name__, dag_arguments, (*known_to_dag(), "timezone"))
+        check_runs(dag_id, dag_arguments)
         check_zone(dag_id, timezone)
         fileloc = caller()
         deploying = Deploying(dag_id, folder(repository, fileloc), environment, conn_id, pairs(overrides))
         asked = get_parsing_context()
-        found = _refreshable(deploying) if asked.task_id is None else Refreshable()
+        found = _found(deploying) if asked.task_id is None else View("")
         tell(dag_id, deploying.repository, found.problems)
         super().__init__(
             dag_id,
-            schedule=_timetable(found.units, timezone) if schedule == VIEWS else schedule,
+            schedule=_timetable(found, timezone) if schedule == VIEWS else schedule,
             **{"catchup": False, "tags": ["sparkdeploy"], **dag_arguments, "max_active_runs": 1},
             params={**PARAMS, **(params or {})},
         )
@@ -92,54 +106,47 @@ class SparkRefreshDag(DAG):
         with self, without_params(self):
             if asked.task_id is None:
                 _all_tasks(deploying, found, timezone, settings)
-            elif asked.dag_id == dag_id:
-                _single_task(deploying, asked.task_id, timezone, settings)
+            else:
+                name = deploying.own(asked.task_id) if asked.dag_id == dag_id else None
+                build = partial(_single_task, deploying, timezone=timezone, settings=settings)
+                tasks_on_a_worker(deploying, name, build)
+        reserve_names(self.task_group)
 
 
-@dataclass(frozen=True, slots=True)
-class Refreshable:
-    """What there is to refresh, and in which environment; or what is wrong with the repository, for
-    the task ``plan`` to show."""
+def _found(deploying: Deploying) -> View:
+    from .refreshable import what_to_refresh
 
-    units: tuple[Unit, ...] = ()
-    environment: str = ""
-    problems: tuple[str, ...] = ()
+    return what_to_refresh(deploying)
 
 
-def _refreshable(deploying: Deploying) -> Refreshable:
-    from ..core.diagnostics import SparkDeployError
-    from .due import units_of
-
-    try:
-        repository = deploying.open()
-        return Refreshable(units_of(repository), repository.settings.environment)
-    except SparkDeployError as error:
-        return Refreshable(problems=tuple(map(str, error.diagnostics)))
-
-
-def _timetable(units: Sequence[Unit], timezone: str) -> MultipleCronTriggerTimetable | None:
-    """Whenever a schedule comes round; None where there is none."""
-    schedules = sorted({item for unit in units for item in unit.schedules})
+def _timetable(found: View, timezone: str) -> MultipleCronTriggerTimetable | None:
+    """Whenever a schedule comes round; None where there is none. Where nobody knows, there are runs all the
+    same: nothing else tells people that nothing is refreshed."""
+    schedules = sorted({item for unit in found.units for item in unit.schedules})
+    if found.problems and not found.fingerprint:
+        schedules = [_TO_TELL]
     return MultipleCronTriggerTimetable(*schedules, timezone=timezone) if schedules else None
 
 
-def _single_task(deploying: Deploying, name: str, timezone: str, settings: Mapping[str, Any]) -> None:
+def _single_task(
+    deploying: Deploying, name: str, *, timezone: str, settings: Mapping[str, Any]
+) -> BaseOperator:
     """The one task that a worker was asked to run. What it does comes from the plan of its run."""
     common = {"deploying": deploying, "task_id": name, **settings}
     if name == "plan":
         from .refresh_plan_task import SparkRefreshPlanOperator
 
-        SparkRefreshPlanOperator(timezone=timezone, **common)
-    elif name == "record":
+        return SparkRefreshPlanOperator(timezone=timezone, **common)
+    if name == "record":
         from .record_task import SparkDeployRecordOperator
 
-        SparkDeployRecordOperator(trigger_rule="all_done", **common)
-    else:
-        SparkRefreshOperator(operation=name, trigger_rule="none_failed", **common)
+        return SparkDeployRecordOperator(trigger_rule="all_done", **common)
+    return SparkRefreshOperator(operation=name, trigger_rule="none_failed", **common)
 
 
-def _all_tasks(deploying: Deploying, found: Refreshable, timezone: str, settings: Mapping[str, Any]) -> None:
+def _all_tasks(deploying: Deploying, found: View, timezone: str, settings: Mapping[str, Any]) -> None:
     from ..core.names import task_part
+    from ..core.operations import shortened
     from .assets import deployed_object
     from .record_task import SparkDeployRecordOperator
     from .refresh_plan_task import SparkRefreshPlanOperator
@@ -156,7 +163,7 @@ def _all_tasks(deploying: Deploying, found: Refreshable, timezone: str, settings
     for unit in found.units:
         schema = task_part(unit.members[0].schema)
         if schema not in groups:
-            groups[schema] = TaskGroup(schema, prefix_group_id=False)
+            groups[schema] = TaskGroup(shortened(schema, LONGEST_LABEL), prefix_group_id=False)
         tasks[unit.id] = SparkRefreshOperator(
             deploying=deploying,
             operation=unit.id,
@@ -185,9 +192,10 @@ def _doc(unit: Unit) -> str:
     return f"Computes\n\n{members}\n\nWhen: {schedule}{problems}"
 
 
-def _plan_doc(found: Refreshable) -> str:
+def _plan_doc(found: View) -> str:
     if found.problems:
         listed = "\n".join(f"- {problem}" for problem in found.problems)
-        return f"Nothing can be refreshed:\n\n{listed}"
+        known = "What is deployed is refreshed as before" if found.fingerprint else "Nothing can be refreshed"
+        return f"{known}; the files have errors:\n\n{listed}"
     scheduled = sum(bool(unit.schedules) for unit in found.units)
     return f"Finds out what is due, of {len(found.units)}, {scheduled} of them with a schedule."

@@ -1,6 +1,6 @@
 """What a parse of the DAG file shows. Reads Variables and the repository; never Spark.
 
-While a run is active its own graph is shown, so that no parse can take a task from it. Otherwise
+While a run is under way its own graph is shown, so that no parse can take a task from it. Otherwise
 the kept graph is shown as long as it was made for this very repository: no SQL is parsed then.
 """
 
@@ -35,8 +35,8 @@ class Showing:
 
 def what_to_show(deploying: Deploying) -> Showing:
     """The graph of this parse."""
-    kept = keeping.read_view(deploying.name)
-    if kept is not None and kept.active and is_active(deploying.dag_id, kept.active):
+    kept, is_shown = kept_view(deploying)
+    if kept is not None and is_shown:
         return _kept(deploying, kept)
     try:
         contents = deploying.read()
@@ -46,6 +46,12 @@ def what_to_show(deploying: Deploying) -> Showing:
     if kept is not None and kept.fingerprint == contents.fingerprint:
         return _kept(deploying, kept)
     return _planned(deploying, contents)
+
+
+def kept_view(deploying: Deploying) -> tuple[View | None, bool]:
+    """What is kept, and whether it is the graph of a run under way: then it is shown, and no other."""
+    kept = keeping.read_view(deploying.name)
+    return kept, kept is not None and kept.active != "" and _is_under_way(deploying, kept)
 
 
 @without_collector()
@@ -70,19 +76,47 @@ def _kept(deploying: Deploying, view: View) -> Showing:
     return Showing(view, keeping.read_texts(deploying.name) if view.operations else {})
 
 
-def is_active(dag_id: str, run_id: str) -> bool:
-    """Whether a run has a task that has not ended. One that is gone has none."""
-    states = task_states(dag_id, run_id)
-    return any(state not in ENDED for state in states.values())
+def _is_under_way(deploying: Deploying, kept: View) -> bool:
+    """Whether a view's run would lose by another graph. One that has ended has no tasks to lose, and one
+    that is gone has none.
+
+    A parse cannot ask for the state of a run, only of its tasks. One that is somewhere between *scheduled*
+    and its end tells that the run is at work. Where none is, the run is between two of its tasks, or
+    somebody has cleared a task of it, and it waits until the run of today has ended. As long as it is not
+    written down how it ended, what it has to do for the deployment is enough to keep its graph.
+    """
+    states = task_states(deploying.dag_id, kept.active)
+    open_ = {name: state for name, state in states.items() if state not in ENDED}
+    if any(open_.values()) or (not kept.closed and any(map(deploying.own, open_))):
+        return True
+    return bool(open_) and not _is_behind_another(deploying, kept.active)
+
+
+def _is_behind_another(deploying: Deploying, run_id: str) -> bool:
+    """Whether another run has begun, and not come as far as to have its own graph kept. Asked only where
+    it matters: of a DAG with a long history it takes as long as to read all of a small table."""
+    plan = deploying.task_id("plan")
+    others = [
+        run
+        for run, states in _states_of(deploying.dag_id, task_ids=[plan]).items()
+        if run != run_id and states[plan] not in ENDED
+    ]
+    found = _states_of(deploying.dag_id, run_ids=others) if others else {}
+    return any(state is not None for states in found.values() for state in states.values())
 
 
 def task_states(dag_id: str, run_id: str) -> Mapping[str, str | None]:
     """The states of all tasks of a run, in one call."""
+    return _states_of(dag_id, run_ids=[run_id]).get(run_id, {})
+
+
+def _states_of(
+    dag_id: str, *, run_ids: list[str] | None = None, task_ids: list[str] | None = None
+) -> Mapping[str, Mapping[str, str | None]]:
+    """The states of tasks by their runs."""
     from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 
-    found = RuntimeTaskInstance.get_task_states(dag_id=dag_id, run_ids=[run_id])
-    states: Mapping[str, str | None] = found.get(run_id, {})
-    return states
+    return RuntimeTaskInstance.get_task_states(dag_id=dag_id, run_ids=run_ids, task_ids=task_ids)
 
 
 def plan_against(repository: Repository, state: State) -> Plan:

@@ -94,7 +94,7 @@ class RunLog:
             "task_id": deploying.task_id("plan"),
             "run_id": run_id,
         }
-        self._record = deploying.task_id("record")
+        self._deploying = deploying
 
     def freeze(
         self, frozen: Frozen, operations: Sequence[Operation], before: Mapping[str, str] | None = None
@@ -141,6 +141,12 @@ class RunLog:
             }
         )
 
+    def whole(self, name: str) -> str:
+        """The id of an operation, by the name of its task, which may be shortened. The plan is not read
+        for one that is not."""
+        frozen = self.frozen() if self._deploying.may_be_shortened(name) else None
+        return self._deploying.whole(name, frozen.ids) if frozen else name
+
     def operation(self, name: str) -> Operation | None:
         """An operation of the frozen plan; None where the plan does not have it."""
         data = (self._get(f"{_FROZEN}.{_bucket(name)}") or {}).get(name)
@@ -171,7 +177,7 @@ class RunLog:
     def is_recorded(self) -> bool:
         """Whether ``record`` came to a good end: by what it returned, because a person can give it any
         colour."""
-        place = {**self._place, "task_id": self._record}
+        place = {**self._place, "task_id": self._deploying.task_id("record")}
         return BaseXCom.get_one(key=BaseXCom.XCOM_RETURN_KEY, **place) is not None
 
     def entries(self, operation: Operation) -> list[Entry]:

@@ -30,7 +30,7 @@ class _Waiting(BaseSensorOperator):
         *,
         repository: str | Path,
         environment: str | None = None,
-        overrides: Sequence[str] = (),
+        overrides: Mapping[str, str] | Sequence[str] = (),
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)

@@ -1,22 +1,25 @@
 """A shown plan as Airflow tasks and edges.
 
-A worker asks for one task: only that one is built, without looking at anything, because what it runs
-comes from the frozen plan of its run.
+A worker asks for one task: of ours only that one is built, without looking at anything, because what
+it runs comes from the frozen plan of its run; and stand-ins for ``plan`` and ``record``, which the file may
+name. A task that is not ours is left to the file: a team has its own beside ours.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, TaskGroup
 from airflow.sdk.definitions.param import ParamsDict
 
+from ..core.operations import PHASES, shortened
 from .assets import deployed_object
-from .deploying import Deploying
+from .deploying import ALWAYS, BEGIN, SOMETIMES, Deploying
 from .operation_task import SparkDeployOperator
+from .task import DeployTask
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperator
@@ -24,7 +27,29 @@ if TYPE_CHECKING:
     from .rendering import Showing
     from .shown import Shown
 
+LONGEST_LABEL = 200  # of a group, that Airflow takes
 COMMON: Mapping[str, Any] = {"weight_rule": "absolute", "retry_exponential_backoff": True}
+
+
+def tasks_on_a_worker(deploying: Deploying, asked: str | None, build: Callable[[str], BaseOperator]) -> None:
+    """The one that is asked for, if it is of this deployment, and the two that every one has: the file of
+    a team may tie tasks of its own to them, on every worker. They have no work to do there."""
+    built = {
+        name: build(name) if name == asked else DeployTask(deploying=deploying, task_id=name)
+        for name in ALWAYS
+    }
+    _link(built["plan"], built["record"])
+    if asked is not None and asked not in built:
+        task = build(asked)
+        _link(built["plan"], task)
+        _link(task, built["record"])
+
+
+def reserve_names(group: TaskGroup) -> None:
+    """What the next plan may call a task or a group. A team that calls one of its own so is told
+    at once: a worker could not know whose is meant, and would leave out theirs."""
+    start = f"{group.group_id}." if group.group_id else ""
+    group.used_group_ids.update(f"{start}{name}" for name in (*SOMETIMES, *PHASES))
 
 
 def single_task(deploying: Deploying, name: str, settings: Mapping[str, Any]) -> BaseOperator:
@@ -42,16 +67,22 @@ def single_task(deploying: Deploying, name: str, settings: Mapping[str, Any]) ->
         from .record_task import SparkDeployRecordOperator
 
         return SparkDeployRecordOperator(trigger_rule="all_done", **common)
+    if name.startswith(BEGIN):
+        return _nothing(name)
     return SparkDeployOperator(operation=name, trigger_rule="none_failed", **common)
+
+
+def _nothing(name: str) -> BaseOperator:
+    from airflow.providers.standard.operators.empty import EmptyOperator
+
+    return EmptyOperator(task_id=name, trigger_rule="none_failed", weight_rule="absolute")
 
 
 def all_tasks(deploying: Deploying, showing: Showing, settings: Mapping[str, Any]) -> None:
     """``plan -> [approve] -> teardown.* -> setup.* -> export.* -> record``, in the current DAG."""
-    from airflow.providers.standard.operators.empty import EmptyOperator
-
     from .plan_task import SparkDeployPlanOperator
     from .record_task import SparkDeployRecordOperator
-    from .shown import about_operation, as_many_as_fit, edges
+    from .shown import as_many_as_fit, edges
 
     view = showing.view
     common = {**COMMON, **settings}
@@ -78,7 +109,7 @@ def all_tasks(deploying: Deploying, showing: Showing, settings: Mapping[str, Any
             operation=item.id,
             task_id=deploying.task_id(item.id),
             task_group=group,
-            about=about_operation(item),
+            about=_about(deploying, item),
             reasons=as_many_as_fit(item.reasons),
             sql=showing.texts.get(item.id, ""),
             doc_md=_doc(item, showing.texts.get(item.id, "")),
@@ -88,7 +119,7 @@ def all_tasks(deploying: Deploying, showing: Showing, settings: Mapping[str, Any
         )
     waits = edges(view.operations)
     for name in sorted(waits.keys() - tasks.keys()):  # between two phases of very many operations
-        tasks[name] = EmptyOperator(task_id=name, trigger_rule="none_failed", weight_rule="absolute")
+        tasks[name] = _nothing(name)
     needed: set[str] = set()
     for name, needs in waits.items():
         needed.update(needs)
@@ -101,6 +132,15 @@ def all_tasks(deploying: Deploying, showing: Showing, settings: Mapping[str, Any
             _link(task, record)
 
 
+def _about(deploying: Deploying, item: Shown) -> dict[str, Any]:
+    from .shown import about_operation
+
+    about = about_operation(item)
+    if deploying.own(deploying.task_id(item.id)) != item.id:  # the id of the task is shortened
+        about["operation"] = item.id
+    return about
+
+
 def _group(groups: dict[tuple[str, ...], TaskGroup], item: Shown) -> TaskGroup:
     """A group per phase, and in it one per schema."""
     phase = groups.get((item.phase,))
@@ -108,7 +148,8 @@ def _group(groups: dict[tuple[str, ...], TaskGroup], item: Shown) -> TaskGroup:
         phase = groups[(item.phase,)] = TaskGroup(item.phase)
     key = (item.phase, item.group)
     if key not in groups:
-        groups[key] = TaskGroup(item.group, parent_group=phase, prefix_group_id=False)
+        label = shortened(item.group, LONGEST_LABEL)
+        groups[key] = TaskGroup(label, parent_group=phase, prefix_group_id=False)
     return groups[key]
 
 

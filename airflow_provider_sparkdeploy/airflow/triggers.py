@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
+from .arguments import pairs
 from .deploying import Deploying
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class _Doorbell(BaseEventTrigger):
         *,
         repository: str | Path,
         environment: str | None = None,
-        overrides: Sequence[str] = (),
+        overrides: Mapping[str, str] | Sequence[str] = (),
         poll_interval: float,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -42,7 +43,7 @@ class _Doorbell(BaseEventTrigger):
             )
         self.repository = str(repository)
         self.environment = environment
-        self.overrides = list(overrides)
+        self.overrides = list(pairs(overrides))
         self.poll_interval = poll_interval
 
     def _arguments(self) -> dict[str, Any]:
@@ -122,7 +123,7 @@ class RepositoryChangeTrigger(_Doorbell):
         *,
         repository: str | Path,
         environment: str | None = None,
-        overrides: Sequence[str] = (),
+        overrides: Mapping[str, str] | Sequence[str] = (),
         dag_id: str | None = None,
         since: str | None = None,
         poll_interval: float = 5.0,
@@ -177,7 +178,7 @@ class CatalogDriftTrigger(_Doorbell):
         *,
         repository: str | Path,
         environment: str | None = None,
-        overrides: Sequence[str] = (),
+        overrides: Mapping[str, str] | Sequence[str] = (),
         conn_id: str | None = None,
         poll_interval: float = 300.0,
     ) -> None:

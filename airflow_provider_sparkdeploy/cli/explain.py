@@ -13,6 +13,7 @@ from ..core.diagnostics import SparkDeployError, near_name, problem
 from ..core.diff import Diff, ObjectDiff
 from ..core.dirty import Dirty, Fact, index_fact, object_fact
 from ..core.names import ObjectName, parse_name
+from ..core.operations import objects_of
 from ..core.planner import Planned, Request
 from ..telling.changes import place_of, text_diff
 from ..telling.output import echo_json, echo_lines
@@ -97,8 +98,8 @@ def _explanation(
     name = entry.name
     item = entry.new or entry.old
     title = f"{item.kind if item else 'object'} {name}"
-    operations = [operation.id for operation in planned.plan.operations if operation.object == name]
-    blocked = [item for item in planned.plan.blocked if item.operation.object == name]
+    operations = [operation.id for operation in planned.plan.operations if name in objects_of(operation)]
+    blocked = [item for item in planned.plan.blocked if name in objects_of(item.operation)]
     if any(item.object == str(name) for item in planned.plan.errors):
         yield click.style(f"{title}: cannot be planned, see the error", bold=True)
     elif not facts and not operations and not blocked:
@@ -144,9 +145,13 @@ def _no_operation(planned: Planned, entry: ObjectDiff) -> str:
         return "It is INACTIVE."
     if entry.new is not None and entry.new.kind == "table":
         return "It holds data: being redeployed with others gives a table no operations but its own changes."
+    if entry.new is not None and entry.new.kind == "migration":
+        return (
+            "It runs once: being redeployed with others gives a migration no operations but its own changes."
+        )
     if planned.acting is not None and object_fact(entry.name) not in planned.acting:
         return "What changed is blocked: nothing is redeployed for it before it may run."
-    return "Others of its component, or of its kind, do what is needed."
+    return "Nothing has to be run for it."
 
 
 def _as_json(
@@ -169,8 +174,8 @@ def _as_json(
         "object": str(entry.name),
         "status": entry.status,
         "dirty": bool(facts),
-        "operations": [item.id for item in planned.plan.operations if item.object == entry.name],
-        "blocked": [item.operation.id for item in planned.plan.blocked if item.operation.object == entry.name],
+        "operations": [item.id for item in planned.plan.operations if entry.name in objects_of(item)],
+        "blocked": [item.operation.id for item in planned.plan.blocked if entry.name in objects_of(item.operation)],
         "chains": chains,
         "truncated": truncated,
         "clean": [] if facts else list(why_clean(planned, dirty, entry)),

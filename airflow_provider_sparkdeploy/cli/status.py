@@ -86,7 +86,7 @@ def status(
         lines.append("There is no plan.")
     else:
         todo = plan.operations or plan.blocked
-        lines.append(count_line(plan.operations, plan.blocked) if todo else "Nothing to do.")
+        lines.append(count_line(planned) if todo else "Nothing to do.")
     echo_lines(lines)
     show_problems([*remarks, *plan.diagnostics])
 

@@ -15,22 +15,33 @@ import os
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from .diagnostics import Diagnostic
 from .fingerprint import tool_versions
-from .lazy import Lazy
+from .lazy import Lazy, Objects
 from .names import ObjectName
-from .objects import Change, Column, DependencyRules, Index, ObjectDef, References, Statement, TableDef
+from .objects import (
+    Change,
+    Column,
+    DependencyRules,
+    Index,
+    ObjectDef,
+    Outlines,
+    References,
+    Statement,
+    TableDef,
+)
 from .parse import Parsed
 
 Key = bytes
 Packed = tuple[Any, ...]
 
-_MAGIC = b"sdpack8\n"
+_MAGIC = b"sdpackA\n"
 _MAX_SEGMENTS = 32
+_SPARE = 1 << 20  # bytes
 MEMO = b"memo"  # so begin the keys of everything but files
 
 
@@ -55,6 +66,8 @@ class Pack:
         self.path = cache_folder() / f"{hashlib.sha256(name.encode()).hexdigest()[:24]}.pack"
         self.entries: dict[Key, Packed] = {}
         self.segments = 0
+        self.size = 0
+        self.first = 0  # bytes of the first segment, which holds all that there was when it was written
         self.complete = True
         with contextlib.suppress(OSError):
             self._read(self.path.read_bytes())
@@ -71,8 +84,19 @@ class Pack:
                 self.complete = False
                 return
             self.entries.update(found)
-            self.segments += 1
+            self._count(end)
             view = view[end:]
+
+    def _count(self, size: int) -> None:
+        """One more segment."""
+        self.segments += 1
+        self.size += size
+        self.first = self.first or size
+
+    @property
+    def _full(self) -> bool:
+        """Whether it is time to write one segment in place of many, of which most are outdated."""
+        return self.segments >= _MAX_SEGMENTS or self.size > 2 * self.first + _SPARE
 
     def append(self, added: dict[Key, Any]) -> None:
         """Keep more entries; one write, so that concurrent writers do not mix."""
@@ -80,24 +104,25 @@ class Pack:
             return
         with contextlib.suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if self.complete and self.segments < _MAX_SEGMENTS:
+            if self.complete:
                 segment = _segment(added)
                 with open(self.path, "ab", buffering=0) as file:
                     self.complete = file.write(segment) == len(segment)  # not on a full disk
-                self.segments += 1
+                self._count(len(segment))
             else:
                 self._rewrite()
 
     def _rewrite(self) -> None:
         """One segment with everything, in place of many or of a damaged pack."""
-        replace_file(self.path, _segment(self.entries))
-        self.segments, self.complete = 1, True
+        whole = _segment(self.entries)
+        replace_file(self.path, whole)
+        self.segments, self.size, self.first, self.complete = 1, len(whole), len(whole), True
 
     def forget_others(self, used: set[Key]) -> None:
         """Drop what no file of the repository needs any more: when all is written anew anyhow, or
         once that, with the results that are kept beside files, is most of the pack."""
         crowded = len(self.entries) > 4 * len(used) + 1000
-        if not crowded and self.complete and self.segments < _MAX_SEGMENTS:
+        if not crowded and self.complete and not self._full:
             return
         needed = {id(self.entries[key]) for key in used}  # under any of their keys
         self.entries = {
@@ -171,8 +196,9 @@ def _segment(entries: dict[Key, Packed]) -> bytes:
 
 
 def pack(parsed: Parsed) -> Packed:
-    """A parsed file as plain values, which marshal reads fastest: first what every plan looks
-    at, last its changes, as bytes, which are read only when they are looked at."""
+    """A parsed file as plain values, which marshal reads fastest: its problems, the outline of its object (for
+    that, see ``Outlines``), and the rest as bytes, which are read only when they are looked at. As few
+    values as can be: all of them are read for every plan."""
     problems = tuple(_diagnostic(item) for item in parsed.problems)
     o = parsed.object
     if o is None:
@@ -186,13 +212,24 @@ def pack(parsed: Parsed) -> Packed:
         (
             c.name, c.line, c.hash, tuple(_statement(s) for s in c.statements), c.rollback, c.compute,
             (c.dependencies.replace, c.dependencies.include, c.dependencies.exclude, c.dependencies.line),
-            c.baselines, c.inactive, c.drops_table,
+            c.baselines, c.inactive, c.drops_table, c.squashed,
         )
         for c in o.changes
     )  # fmt: skip
     indexes = tuple((i.name, i.line, i.sql, i.hash, i.compute) for i in o.indexes)
-    before, after = o[1:_CHANGES], o[_CHANGES + 3 :]
-    return (problems, *o.name, *before, marshal.dumps(changes), indexes, definition, *after)
+    rest: Packed = (
+        *o[2:_CHANGES],
+        marshal.dumps(changes),
+        indexes,
+        definition,
+        *o[_REST:_CHANGE_NAMES],
+        o.computes,
+    )
+    plain = not (o.kind == "sink" or o.replacement or o.computes or o.indexes)
+    names = _UNNAMED if o.change_names == _UNNAMED else o.change_names
+    # What is one value here, marshal writes and reads once.
+    outline = (sys.intern(o.name.schema), o.name.object, sys.intern(o.kind), names, o.digest, o.needs, plain)
+    return (problems, *outline, marshal.dumps(rest))
 
 
 def _diagnostic(d: Diagnostic) -> Packed:
@@ -205,28 +242,39 @@ def _statement(s: Statement) -> Packed:
 
 
 _CHANGES = ObjectDef._fields.index("changes")
-_CHANGE_NAMES = ObjectDef._fields.index("change_names") + 2  # as packed: problems first, a name in two parts
-_REST = ObjectDef._fields.index("definition") + 3
-_new = tuple.__new__  # of every object there is: half as long as calling the class
+_REST = ObjectDef._fields.index("definition") + 1
+_CHANGE_NAMES = ObjectDef._fields.index("change_names")
+_UNNAMED = ("",)
 _NO_RULES = (None, (), (), 0)
 _DEFAULT_RULES = DependencyRules()
 
 
-def unpack(packed: Packed) -> Parsed:
-    problems = tuple([Diagnostic(*item) for item in packed[0]]) if packed[0] else ()
-    if packed[1] is None:
-        return Parsed(None, problems)
-    _, schema, name, kind, path, line, physical, changes, indexes, definition = packed[:_REST]
-    return _new(Parsed, (
-        _new(ObjectDef, (
-            _new(ObjectName, (schema, name)), kind, path, line, physical,
-            Lazy(len(packed[_CHANGE_NAMES]), changes, _changes),
-            tuple([Index(*index) for index in indexes]) if indexes else (),
-            None if definition is None else TableDef(tuple([Column(*c) for c in definition[0]]), *definition[1:]),
-            *packed[_REST:],
-        )),
-        problems,
+def problems_of(packed: Packed) -> tuple[Diagnostic, ...]:
+    """What is wrong with a file."""
+    return tuple([Diagnostic(*item) for item in packed[0]])
+
+
+def unpack(packed: Packed) -> ObjectDef:
+    """The object of a file that declares one."""
+    _, schema, name, kind, change_names, digest, needs, _, rest = packed
+    path, line, physical, changes, indexes, definition, *others, computes = marshal.loads(rest)
+    return ObjectDef._make((
+        ObjectName(schema, name), kind, path, line, physical,
+        Lazy(len(change_names), changes, _changes),
+        tuple([Index(*index) for index in indexes]),
+        None if definition is None else TableDef(tuple([Column(*c) for c in definition[0]]), *definition[1:]),
+        *others, change_names, computes, digest, needs,
     ))  # fmt: skip
+
+
+def unpack_all(rows: Sequence[Packed]) -> Objects:
+    """The objects of files that declare one each, sorted by name."""
+    if not rows:
+        return Objects(Outlines(), (), unpack)
+    _, schemas, names, *others, _ = zip(*rows, strict=True)
+    new = tuple.__new__  # of every object there is: half as long as calling the class
+    both = [new(ObjectName, pair) for pair in zip(schemas, names, strict=True)]
+    return Objects(Outlines(both, *others), rows, unpack)
 
 
 def _changes(packed: bytes) -> tuple[Change, ...]:
@@ -234,11 +282,11 @@ def _changes(packed: bytes) -> tuple[Change, ...]:
 
 
 def _change(packed: Packed) -> Change:
-    name, line, digest, statements, rollback, compute, rules, baselines, inactive, drops = packed
+    name, line, digest, statements, rollback, compute, rules, baselines, inactive, drops, squashed = packed
     return Change(
         name, line, digest,
         tuple([Statement(s[0], s[1], s[2], s[3], References(*s[4]), *s[5:]) for s in statements]),
         rollback, compute,
         _DEFAULT_RULES if rules == _NO_RULES else DependencyRules(*rules),
-        baselines, inactive, drops,
+        baselines, inactive, drops, squashed,
     )  # fmt: skip

@@ -208,7 +208,8 @@ def create_sql(physical: tuple[str, ...], definition: TableDef) -> str:
 def load_sql(physical: tuple[str, ...], data: DataFile) -> str:
     """The statement that makes the table hold the rows of the file, and no others.
 
-    A cell is text until it is cast: Spark says which one does not fit its column.
+    A cell is text until it is cast: Spark says which one does not fit its column. The columns are named,
+    because a table has them in the order in which they were made, and Spark inserts by position.
     """
     columns = data.definition.columns
     casts = ", ".join(f"CAST({quote_part(c.name)} AS {c.type}) AS {quote_part(c.name)}" for c in columns)
@@ -216,7 +217,7 @@ def load_sql(physical: tuple[str, ...], data: DataFile) -> str:
     rows = [f"  ({', '.join(map(_cell, row))})" for row in sorted(data.rows)]
     none = "" if rows else "\nWHERE false"
     listed = ",\n".join(rows or [f"  ({', '.join(['NULL'] * len(columns))})"])
-    return f"INSERT OVERWRITE TABLE {quote(physical)}\nSELECT {casts} FROM VALUES\n{listed}\nAS file ({names}){none}"
+    return f"INSERT OVERWRITE TABLE {quote(physical)} ({names})\nSELECT {casts} FROM VALUES\n{listed}\nAS file ({names}){none}"
 
 
 def _cell(cell: str) -> str:

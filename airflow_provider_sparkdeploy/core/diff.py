@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Literal
 
 from .diagnostics import Diagnostic
 from .graph import Graph
 from .lazy import Records
 from .names import ObjectName, display
-from .objects import ObjectDef, TableDef
+from .objects import ObjectDef, Outlines, TableDef
 from .reconcile import Reconciled
 from .records import deployable, desired_definition, drops_table, head_record, index_record, record_of
 from .repository import Repository
@@ -71,6 +70,12 @@ class ObjectDiff:
         if self.changed or new is None or old is None or not old.due:
             return False
         return not new.inactive and new.lifecycle != "external"
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether anything is to be done to it for its own sake."""
+        indexes = self.indexes_changed or self.indexes_removed
+        return self.changed or self.due or self.comment or bool(indexes)
 
     @property
     def replaced(self) -> bool:
@@ -136,16 +141,16 @@ def diff(repository: Repository, graph: Graph, reconciled: Reconciled, *, rollba
 
 
 def _changed(
-    state: State,
-    objects: Mapping[ObjectName, ObjectDef],
-    needs: Mapping[ObjectName, tuple[ObjectName, ...]],
+    state: State, outlines: Outlines, needs: Mapping[ObjectName, tuple[ObjectName, ...]]
 ) -> list[ObjectName]:
     """All objects but those that the log has just as they are: of these, nothing that is compared can
     differ."""
+    if isinstance(state, Records):
+        return state.changed(outlines, needs)
     return [
         name
-        for name, item in objects.items()
-        if (old := state.get(name)) is None or old.digest != item.digest or old.dependencies != needs[name]
+        for name, digest in zip(outlines.names, outlines.digests, strict=True)
+        if (old := state.get(name)) is None or old.digest != digest or old.dependencies != needs[name]
     ]
 
 
@@ -162,8 +167,7 @@ class _Differ:
         state, objects = self.reconciled.state, self.repository.objects
         drift = self.reconciled.drift
         found: dict[ObjectName, ObjectDiff] = {}
-        found_by = state.changed if isinstance(state, Records) else partial(_changed, state)
-        changed = found_by(objects, self.graph.depends_on)
+        changed = _changed(state, objects.outlines, self.graph.depends_on)
         for name in sorted({*changed, *(drift.keys() & objects.keys())}) if drift else changed:
             found[name] = self._declared(objects[name], state.get(name))
         outside = state.outside(objects) if isinstance(state, Records) else state.keys() - objects.keys()

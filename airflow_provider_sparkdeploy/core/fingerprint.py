@@ -52,17 +52,19 @@ def contents_of(listing: Listing, settings: Settings) -> Contents:
 
 
 def content_digests(listing: Listing) -> dict[str, bytes]:
-    """The hash of every object's file, by path, sorted: whatever order they were found in."""
-    sha256 = hashlib.sha256
-    return {file.path: sha256(file.content).digest() for file in sorted(listing.files)}
+    """The hash of every object's file, by path, sorted: whatever order they were found in. BLAKE2 is as
+    strong as SHA-256, and takes 0.6 times as long where a processor has no instruction for the latter."""
+    blake2b = hashlib.blake2b
+    return {file.path: blake2b(file.content, digest_size=32).digest() for file in sorted(listing.files)}
 
 
 def fingerprint_of(listing: Listing, settings: Settings, digests: dict[str, bytes]) -> str:
     """Everything that could change a plan, in one hash. A file that declares nothing, because
     something is wrong with it, makes another plan too."""
     defaults = sorted(listing.defaults.items())
-    parts = (tool_versions(), settings, sorted(listing.problems), defaults, list(digests))
+    parts = (tool_versions(), settings, sorted(listing.problems), defaults, len(digests))
     whole = hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass"))
+    whole.update("\0".join(["", *digests, ""]).encode("utf-8", "surrogatepass"))  # which no path holds
     whole.update(b"".join(digests.values()))
     return whole.hexdigest()
 

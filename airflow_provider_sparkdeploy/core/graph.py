@@ -11,8 +11,8 @@ import marshal
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, chain
+from operator import itemgetter
 
 from .cache import MEMO, Memo, version_salt
 from .diagnostics import Diagnostic, near_name
@@ -29,33 +29,42 @@ class Requires(Mapping[Node, tuple[Node, ...]]):
     """What every node directly needs. Kept as numbers, the nodes of an object one after the other:
     few nodes are ever looked at, and in a plan that finds nothing to do, none."""
 
-    def __init__(self, changes: Mapping[ObjectName, tuple[str, ...]], edges: list[Numbers]) -> None:
-        self.edges = edges
-        self._changes = changes
-        self._names = list(changes)
-        self._firsts = list(accumulate(map(len, changes.values()), initial=0))
-        self._first = dict(zip(self._names, self._firsts, strict=False))
+    def __init__(
+        self,
+        names: Sequence[ObjectName],
+        changes: Sequence[tuple[str, ...]],
+        edges: list[Numbers] | None = None,
+    ) -> None:
+        self.edges = edges or []
+        self._names = names
+        self._changes = [own or ("",) for own in changes]
+        self._firsts = list(accumulate(map(len, self._changes), initial=0))
+        self._places = dict(zip(names, range(len(names)), strict=True))
+
+    def place(self, name: ObjectName) -> int:
+        """Which object it is, counted from 0."""
+        return self._places[name]
 
     def node(self, number: int) -> Node:
         """The node that a number stands for."""
         place = bisect_right(self._firsts, number) - 1
-        name = self._names[place]
-        return Node(*name, self._changes[name][number - self._firsts[place]])
+        return Node(*self._names[place], self._changes[place][number - self._firsts[place]])
 
     def number(self, node: Node) -> int:
         """The number of a node; KeyError where there is none."""
         schema, item, change = node
-        name = ObjectName(schema, item)
-        own = self._changes[name]
+        place = self._places[ObjectName(schema, item)]
+        own = self._changes[place]
         if change not in own:
             raise KeyError(node)
-        return self._first[name] + own.index(change)
+        return self._firsts[place] + own.index(change)
 
     def __getitem__(self, node: Node) -> tuple[Node, ...]:
         return tuple([self.node(target) for target in self.edges[self.number(node)]])
 
     def __iter__(self) -> Iterator[Node]:
-        return (Node(*name, change) for name, own in self._changes.items() for change in own)
+        rows = zip(self._names, self._changes, strict=True)
+        return (Node(*name, change) for name, own in rows for change in own)
 
     def __len__(self) -> int:
         return len(self.edges)
@@ -95,65 +104,75 @@ class Graph:
 # What every change of an object needs, the objects that the object depends on, both as numbers,
 # and the external names: plain values, which can be cached.
 Resolved = tuple[tuple[Numbers, ...], Numbers, tuple[str, ...]]
+Order = tuple[list[int], list[list[int]]]
+_NEEDS = 16  # bytes
 
 
 def build_graph(repository: Repository) -> Graph:
     """Resolve every reference, and order the whole."""
-    objects, memo = repository.objects, repository.memo
-    changes = {name: item.change_names or ("",) for name, item in objects.items()}
-    names = list(objects)
-    requires = Requires(changes, [])
+    outlines, memo = repository.objects.outlines, repository.memo
+    names = outlines.names
     problems: list[Diagnostic] = []
-    depends_on: dict[ObjectName, tuple[ObjectName, ...]] = {}
-    external: dict[ObjectName, tuple[str, ...]] = {}
-    learned: dict[bytes, Resolved] = {}
-    resolve = _Resolving(repository, requires, names, problems)
-    world, look_up = resolve.world, memo.get if memo else None
-    for name, item in objects.items():
-        key = world + item.needs
-        known: Resolved | None = look_up(key) if look_up and item.needs else None
-        if known is None:
-            before = len(problems)
-            known = resolve.object(item)
-            if len(problems) == before:
-                learned[key] = known
-        needed, others, unknown = known
-        requires.edges += needed
-        depends_on[name] = tuple([names[other] for other in others]) if others else ()
-        if unknown:
-            external[name] = unknown
-    if memo and learned:
-        memo.learn(learned)
-    places, cyclic = _order(requires.edges, memo)
+    rows, order = _resolved(repository, memo, problems)
+    requires = Requires(names, outlines.change_names, list(chain.from_iterable(map(itemgetter(0), rows))))
+    both = list(zip(names, rows, strict=True))
+    depends_on = {name: tuple([names[other] for other in row[1]]) for name, row in both}
+    external = {name: row[2] for name, row in both if row[2]}
+    places, cyclic = order or _order(requires.edges)
     groups = [tuple(sorted([requires.node(place) for place in group])) for group in cyclic]
     return Graph(requires, depends_on, external, places, tuple(sorted(groups)), tuple(problems))
 
 
+def _resolved(
+    repository: Repository, memo: Memo | None, problems: list[Diagnostic]
+) -> tuple[list[Resolved], Order | None]:
+    """A row for every object, and their order where that is known: where all of them need what they did when
+    it was found out. Otherwise those of which it holds keep their rows."""
+    outlines = repository.objects.outlines
+    world, needs = _world(repository), b"".join(outlines.needs)
+    before, known, order = (memo.get(world) if memo else None) or (b"", [], None)
+    if before == needs and order is not None:
+        return known, order
+    rows = dict(zip(_cut(before), known, strict=True))
+    resolving = _Resolving(repository, Requires(outlines.names, outlines.change_names), problems)
+    found = [
+        rows.get(needed) or resolving.object(repository.objects[name])
+        for name, needed in zip(outlines.names, outlines.needs, strict=True)
+    ]
+    if memo and not problems and not repository.broken:  # one that names a broken file is not told so
+        order = _order(list(chain.from_iterable(map(itemgetter(0), found))))
+        memo.learn({world: (needs, found, order)})
+    return found, order
+
+
+def _cut(needs: bytes) -> list[bytes]:
+    return [needs[at : at + _NEEDS] for at in range(0, len(needs), _NEEDS)]
+
+
+def _world(repository: Repository) -> bytes:
+    """In which numbers and names mean the same: all objects, their kinds and changes, and the schemas that
+    they are in."""
+    outlines = repository.objects.outlines
+    # The same bytes for equal values, which those of later versions of marshal are not.
+    said = marshal.dumps(
+        (
+            version_salt(),
+            list(map(tuple, outlines.names)),
+            list(outlines.kinds),
+            list(outlines.change_names),
+            repr(repository.schemas),
+        ),
+        2,
+    )
+    return MEMO + b"graph" + hashlib.sha256(said).digest()[:16]
+
+
 class _Resolving:
-    """Resolves objects to numbers. They mean something in one ``world`` only: the names of all
-    objects and of their changes, and the schemas that they are in."""
+    """Resolves objects to numbers."""
 
-    def __init__(
-        self,
-        repository: Repository,
-        requires: Requires,
-        names: list[ObjectName],
-        problems: list[Diagnostic],
-    ) -> None:
-        self._repository, self._requires, self._names, self._problems = repository, requires, names, problems
-        paths = [item.path for item in repository.objects.values()]
-        changes = [item.change_names for item in repository.objects.values()]
-        # The same bytes for equal values, which those of later versions of marshal are not.
-        said = marshal.dumps((version_salt(), paths, changes, repr(repository.schemas)), 2)
-        self.world = MEMO + b"graph" + hashlib.sha256(said).digest()[:16]
-
-    @cached_property
-    def _resolver(self) -> Resolver:
-        return make_resolver(self._repository)
-
-    @cached_property
-    def _number(self) -> dict[ObjectName, int]:
-        return {name: place for place, name in enumerate(self._names)}
+    def __init__(self, repository: Repository, requires: Requires, problems: list[Diagnostic]) -> None:
+        self._requires, self._problems = requires, problems
+        self._resolver = make_resolver(repository)
 
     def object(self, item: ObjectDef) -> Resolved:
         """What one object refers to. Each change also needs the one before it."""
@@ -166,22 +185,16 @@ class _Resolving:
             others |= {node.name for node in needed}
             numbers = {self._requires.number(node) for node in needed}
             edges.append(tuple(sorted(numbers | {first + place - 1} if place else numbers)))
-        numbers = {self._number[name] for name in others - {item.name}}
+        numbers = {self._requires.place(name) for name in others - {item.name}}
         return tuple(edges) or ((),), tuple(sorted(numbers)), tuple(sorted(unknown))
 
 
-def _order(edges: list[Numbers], memo: Memo | None) -> tuple[list[int], list[list[int]]]:
+def _order(edges: list[Numbers]) -> Order:
     """The order and the cycles; both depend on nothing but the edges."""
-    key = MEMO + b"order" + hashlib.sha256(marshal.dumps(edges, 2)).digest()
-    known: tuple[list[int], list[list[int]]] | None = memo.get(key) if memo else None
-    if known is None:
-        groups = components(edges)
-        level = levels(edges, groups)
-        order = sorted(range(len(edges)), key=level.__getitem__)  # stable: equals stay by name
-        known = order, [group for group in groups if len(group) > 1 or group[0] in edges[group[0]]]
-        if memo:
-            memo.learn({key: known})
-    return known
+    groups = components(edges)
+    level = levels(edges, groups)
+    order = sorted(range(len(edges)), key=level.__getitem__)  # stable: equals stay by name
+    return order, [group for group in groups if len(group) > 1 or group[0] in edges[group[0]]]
 
 
 def _needs(
@@ -222,6 +235,17 @@ def discover(item: ObjectDef, change: Change, resolver: Resolver, unknown: set[s
     return {last_node(resolver.objects[name]) for name in names}
 
 
+def _owner(text: str, schema: str, resolver: Resolver) -> tuple[str, ObjectName] | None:
+    """The shortest beginning of a name that means an object, and which: ``s.t`` of ``s.t.init.1``."""
+    found = None
+    while text := text.rpartition(".")[0]:
+        node = resolver.explicit(text, schema)
+        if found and (node is None or node.name != found[1]):
+            break
+        found = (text, node.name) if node else found
+    return found
+
+
 def _declared(
     item: ObjectDef,
     names: tuple[str, ...],
@@ -237,11 +261,10 @@ def _declared(
             continue
         if node is None:
             known = [str(name) for name in resolver.objects if name != item.name]
-            owner = text.rpartition(".")[0]
-            if of := resolver.explicit(owner, item.name.schema):  # so it is its change that is misspelled
-                known = [
-                    f"{owner}.{change}" for change in resolver.objects[of.name].change_names if change
-                ] or known
+            if owner := _owner(text, item.name.schema, resolver):  # so it is its change that is misspelled
+                spelled, of = owner
+                changes = resolver.objects[of].change_names
+                known = [f"{spelled}.{display((change,))}" for change in changes if change] or known
             problems.append(
                 Diagnostic(
                     item.path,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from .diagnostics import Diagnostic
 from .diff import Diff
 from .lexer import lex
@@ -15,35 +13,7 @@ from .repository import Repository
 from .resolve import Resolver, make_resolver, physical_schema
 from .scriptdiff import Pending
 from .state import DeployedObject
-from .statement import name_at, unquoted, view_text
-
-# What stands before an expression; behind anything else a word may be a name that is given.
-_BEFORE_A_COLUMN = frozenset(
-    [
-        ",",
-        "(",
-        "=",
-        "<",
-        ">",
-        "+",
-        "-",
-        "*",
-        "/",
-        "select",
-        "distinct",
-        "where",
-        "and",
-        "or",
-        "not",
-        "by",
-        "on",
-        "having",
-        "case",
-        "when",
-        "then",
-        "else",
-    ]
-)
+from .statement import name_at, unquoted
 
 
 def find_hazards(repository: Repository, diff: Diff, operations: tuple[Operation, ...]) -> list[Diagnostic]:
@@ -52,8 +22,8 @@ def find_hazards(repository: Repository, diff: Diff, operations: tuple[Operation
 
     A dropped object that does not come back must not be read by anything, nor one that was dropped
     before; one that does come back is empty until it is filled, so scripts must not read it; a
-    dropped column must not be named by a script that reads its table, nor be read by a query over
-    that table alone. What is not there because it is INACTIVE somebody else may have made: a warning.
+    dropped column must not be read by any statement. Where a name may be another table's column, and
+    what is not there because it is INACTIVE, so that somebody else may have made it, are warnings.
     """
     gone, emptied, columns = _torn_down(operations, diff)
     absent = _absent(diff)
@@ -69,7 +39,12 @@ def find_hazards(repository: Repository, diff: Diff, operations: tuple[Operation
             for target in sorted(_targets(statement, resolver, name.schema) - {name}):
                 if target in emptied and _only_fills(statement, target, resolver, name.schema):
                     continue
-                message = _judge(item, statement, target, gone, emptied, columns)
+                certain, possible = _columns_used(
+                    statement, target, frozenset(columns.get(target, ())), resolver, name.schema
+                )
+                message = _judge(item, target, gone, emptied)
+                if certain and not message:
+                    message = f"column {min(certain)} of {target}, which this plan drops before"
                 if message:
                     problems.append(
                         Diagnostic(
@@ -81,6 +56,8 @@ def find_hazards(repository: Repository, diff: Diff, operations: tuple[Operation
                             object=str(name),
                         )
                     )
+                elif possible:
+                    problems.append(_perhaps(item, statement, f"column {min(possible)} of {target}"))
                 elif target in absent:
                     problems.append(_not_there(item, statement, target, inactive=absent[target].inactive))
     return problems
@@ -108,6 +85,15 @@ def _not_there(item: ObjectDef, statement: Statement, target: ObjectName, *, ina
     return Diagnostic(
         item.path, statement.line, "SD410", f"{item.name} reads {target}, which was dropped (DROP_TABLE)",
         "Do not read it, or take DROP_TABLE away.", object=str(item.name),
+    )  # fmt: skip
+
+
+def _perhaps(item: ObjectDef, statement: Statement, column: str) -> Diagnostic:
+    return Diagnostic(
+        item.path, statement.line, "SD412", f"{item.name} may read {column}, which this plan drops before",
+        "If it does, it fails: change it first, or deploy in two steps. If the column is another one's, all is well; "
+        "its table's name before it would say so.",
+        severity="warning", object=str(item.name),
     )  # fmt: skip
 
 
@@ -197,43 +183,30 @@ def _targets(statement: Statement, resolver: Resolver, schema: str) -> set[Objec
     return {name for name in found if name is not None}
 
 
-def _judge(
-    item: ObjectDef,
-    statement: Statement,
-    target: ObjectName,
-    gone: set[ObjectName],
-    emptied: set[ObjectName],
-    columns: dict[ObjectName, set[str]],
-) -> str:
+def _judge(item: ObjectDef, target: ObjectName, gone: set[ObjectName], emptied: set[ObjectName]) -> str:
     if target in gone:
         return f"{target}, which this plan drops"
     if target in emptied and item.scripted:
         return f"{target}, which this plan drops and creates again, empty"
-    dropped = columns.get(target)
-    if not dropped:
-        return ""
-    named = sorted(dropped & (_words(statement) if item.scripted else _columns_read(statement)))
-    return f"column {named[0]} of {target}, which this plan drops before" if named else ""
+    return ""
 
 
-def _words(statement: Statement) -> set[str]:
-    return {unquoted(word).casefold() for word in lex(statement.sql).texts}
+def _columns_used(
+    statement: Statement, target: ObjectName, dropped: frozenset[str], resolver: Resolver, schema: str
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Which of the columns that the plan drops a statement reads: certainly, and perhaps."""
+    if not dropped or not any(unquoted(word).casefold() in dropped for word in lex(statement.sql).texts):
+        return frozenset(), frozenset()
+    from .columnuse import Gives, column_uses
 
+    def gives(parts: tuple[str, ...], column: str) -> Gives:
+        found = resolver.table(parts, schema)
+        if found == target and column in dropped:
+            return Gives.OURS
+        item = None if found is None else resolver.objects[found]
+        if item is None or item.definition is None or item.lifecycle == "external":
+            return Gives.UNKNOWN
+        named = any(own.name.casefold() == column for own in item.definition.columns)
+        return Gives.THEIRS if named else Gives.NOTHING
 
-def _columns_read(statement: Statement) -> set[str]:
-    """Words that can be nothing but columns of the one table that the query of a view reads.
-
-    A query over two tables may mean the other one's column, and a name that is given (AS x, in
-    a list of columns, of a CTE) hides the column: there nothing is said, because a false alarm
-    would stop the plan.
-    """
-    view = view_text(statement.sql) if statement.action == "create" else None
-    if view is None or len(set(statement.references.tables)) != 1 or statement.references.words:
-        return set()
-    texts = [unquoted(text).casefold() for text in lex(view.query).texts]
-    pairs = list(pairwise(texts))
-    given = {word for before, word in pairs if before == "as"} | {
-        word for word, after in pairs if after == "("
-    }
-    found = {word for before, word in pairs if before in _BEFORE_A_COLUMN}
-    return found - given if texts[0] == "select" else set()
+    return column_uses(statement.sql, dropped, gives)

@@ -5,11 +5,11 @@ Of 10,000 cached objects a plan looks closely at a few; the others need not be b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, TypeVar, overload
 
 from .names import ObjectName
-from .objects import ObjectDef
+from .objects import ObjectDef, Outlines
 from .state import DeployedObject
 
 Item = TypeVar("Item")
@@ -54,44 +54,22 @@ class Lazy(Sequence[Item]):
         return repr(self._all())
 
 
-class Records(MutableMapping[ObjectName, DeployedObject]):
-    """A deployed state whose records are made when somebody looks at them."""
+class _Made(Mapping[ObjectName, Item]):
+    """Values by name, each made of its row when somebody looks at it."""
 
-    def __init__(
-        self, packed: dict[tuple[str, ...], tuple[Any, ...]], make: Callable[[bytes], DeployedObject]
-    ) -> None:
-        self._packed = packed  # name -> digest, dependencies, and what ``make`` makes the record of
+    def __init__(self, packed: dict[Any, Any], make: Callable[[Any], Item]) -> None:
+        self._packed = packed
         self._make = make
-        self._made: dict[ObjectName, DeployedObject] = {}
+        self._made: dict[ObjectName, Item] = {}
 
-    def changed(
-        self, objects: Mapping[ObjectName, ObjectDef], needs: Mapping[ObjectName, tuple[ObjectName, ...]]
-    ) -> list[ObjectName]:
-        """Those objects that are not recorded with their digests and these dependencies."""
-        recorded = self._packed.get
-        return [
-            name
-            for name, item in objects.items()
-            if (found := recorded(name)) is None or found[0] != item.digest or found[1] != needs[name]
-        ]
-
-    def outside(self, names: Container[tuple[str, ...]]) -> list[ObjectName]:
-        """The recorded names that are not among these."""
-        return [ObjectName(*name) for name in self._packed if name not in names]
-
-    def __getitem__(self, name: ObjectName) -> DeployedObject:
+    def __getitem__(self, name: ObjectName) -> Item:
         made = self._made.get(name)
         if made is None:
-            made = self._made[name] = self._make(self._packed[name][2])
+            made = self._made[name] = self._make(self._packed[name])
         return made
 
-    def __setitem__(self, name: ObjectName, record: DeployedObject) -> None:
-        self._made[name] = record
-        self._packed[name] = (record.digest, record.dependencies, b"")
-
-    def __delitem__(self, name: ObjectName) -> None:
-        del self._packed[name]
-        self._made.pop(name, None)
+    def get(self, name: ObjectName, default: Any = None, /) -> Any:
+        return self[name] if name in self._packed else default
 
     def __iter__(self) -> Iterator[ObjectName]:
         return (ObjectName(*name) for name in self._packed)
@@ -101,3 +79,49 @@ class Records(MutableMapping[ObjectName, DeployedObject]):
 
     def __contains__(self, name: object) -> bool:
         return name in self._packed
+
+
+class Objects(_Made[ObjectDef]):
+    """The objects of a repository, sorted by name. What every plan looks at of all of them is in
+    ``outlines``."""
+
+    def __init__(
+        self, outlines: Outlines, rows: Sequence[tuple[Any, ...]], make: Callable[[Any], ObjectDef]
+    ) -> None:
+        super().__init__(dict(zip(outlines.names, rows, strict=True)), make)
+        self.outlines = outlines
+
+    def __iter__(self) -> Iterator[ObjectName]:
+        return iter(self._packed)
+
+
+class Records(_Made[DeployedObject], MutableMapping[ObjectName, DeployedObject]):
+    """A deployed state."""
+
+    def __init__(
+        self, packed: dict[tuple[str, ...], tuple[Any, ...]], make: Callable[[bytes], DeployedObject]
+    ) -> None:
+        super().__init__(packed, lambda row: make(row[2]))  # digest, dependencies, and the rest
+
+    def changed(
+        self, outlines: Outlines, needs: Mapping[ObjectName, tuple[ObjectName, ...]]
+    ) -> list[ObjectName]:
+        """Those objects that are not recorded with their digests and these dependencies."""
+        rows = zip(outlines.names, outlines.digests, map(self._packed.get, outlines.names), strict=True)
+        return [
+            name
+            for name, digest, found in rows
+            if found is None or found[0] != digest or found[1] != needs[name]
+        ]
+
+    def outside(self, names: Iterable[tuple[str, ...]]) -> list[ObjectName]:
+        """The recorded names that are not among these."""
+        return [ObjectName(*name) for name in self._packed.keys() - set(names)]
+
+    def __setitem__(self, name: ObjectName, record: DeployedObject) -> None:
+        self._made[name] = record
+        self._packed[name] = (record.digest, record.dependencies, b"")
+
+    def __delitem__(self, name: ObjectName) -> None:
+        del self._packed[name]
+        self._made.pop(name, None)

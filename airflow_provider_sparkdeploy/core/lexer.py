@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from itertools import accumulate
+from itertools import accumulate, compress, count
+from operator import ne
 from typing import NamedTuple
 
 from .blocks import semicolon, statement_end
@@ -150,8 +151,11 @@ def _kind(lexeme: str) -> str:
 
 def token_hash(found: Lexemes) -> str:
     """SHA-256 of a token stream: comments, white space and the case of words do not count."""
-    pairs = zip(found.texts, found.lower, strict=True)
-    stream = "\x1f".join([word if word[-1] in _VERBATIM else lower for word, lower in pairs])
+    words = list(found.lower)
+    for at in compress(count(), map(ne, found.texts, words)):
+        if words[at][-1] in _VERBATIM:
+            words[at] = found.texts[at]
+    stream = "\x1f".join(words)
     return f"{HASH_VERSION}:{hashlib.sha256(stream.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 

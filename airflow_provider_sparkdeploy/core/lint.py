@@ -60,7 +60,7 @@ def _unparsed(item: ObjectDef, change: Change) -> Iterator[Diagnostic]:
         if not statement.parsed:
             yield _warning(
                 item, statement.line, "SD210",
-                "this statement could not be parsed; its references were found by looking for known names",
+                "this statement could not be read in full; its references were found by looking for known names",
                 "Check them with sparkdeploy graph; dependencies= overrides them.",
             )  # fmt: skip
 

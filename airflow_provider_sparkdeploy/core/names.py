@@ -8,6 +8,7 @@ kept apart (``ObjectDef.physical``) and is what goes into SQL.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 SESSION_CATALOG = "spark_catalog"
@@ -49,6 +50,7 @@ def object_name(schema: str, name: str) -> ObjectName:
     return ObjectName(schema.casefold(), name.casefold())
 
 
+@lru_cache(maxsize=1 << 16)  # the same few names again and again
 def display(parts: tuple[str, ...]) -> str:
     """A name for people: back-quoted only where a part needs it."""
     return ".".join([part if _PLAIN.match(part) else quote_part(part) for part in parts])

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from .names import Node, ObjectName
+from .squash import Inner
 
 Kind = Literal["table", "migration", "view", "function", "materialized_view", "sink", "data"]
 Lifecycle = Literal["managed", "protected", "external"]
@@ -69,7 +70,9 @@ class DependencyRules(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A unit of deployment: a CHANGE section, or the whole body of a kind without them."""
+    """A unit of deployment: a CHANGE section, or the whole body of a kind without them.
+
+    ``squashed`` says of those in ``baselines`` that stand for others themselves, for which."""
 
     name: str
     line: int
@@ -81,6 +84,7 @@ class Change(NamedTuple):
     baselines: tuple[str, ...] = ()
     inactive: bool = False
     drops_table: bool = False
+    squashed: Inner = ()
 
 
 class Index(NamedTuple):
@@ -112,6 +116,19 @@ class TableDef:
     partitioning: tuple[str, ...] = ()
     properties: tuple[tuple[str, str], ...] = ()
     comment: str = ""
+
+
+class Outlines(NamedTuple):
+    """What every plan looks at of every object, one field of all of them after the other: of 10,000 objects
+    that is read without a step for each. The rest is read when somebody asks for the object. ``plain`` are
+    all but sinks, replacements, and those that name a compute or have an index."""
+
+    names: Sequence[ObjectName] = ()
+    kinds: Sequence[Kind] = ()
+    change_names: Sequence[tuple[str, ...]] = ()
+    digests: Sequence[str] = ()
+    needs: Sequence[bytes] = ()
+    plain: Sequence[bool] = ()
 
 
 class ObjectDef(NamedTuple):

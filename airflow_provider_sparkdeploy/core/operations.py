@@ -77,6 +77,13 @@ def settled_objects(operation: Operation) -> tuple[ObjectName, ...]:
     )
 
 
+def objects_of(operation: Operation) -> tuple[ObjectName, ...]:
+    """The objects that it is done to: its own, and first; all members of a component at once."""
+    if operation.action != "fixpoint":
+        return (operation.object,)
+    return tuple(dict.fromkeys((operation.object, *map(subject, operation.effects))))
+
+
 @dataclass(frozen=True, slots=True)
 class Blocked:
     """An operation that is planned but must not run, and why."""
@@ -115,9 +122,13 @@ class Plan:
 
 def operation_id(phase: Phase, name: ObjectName, *rest: str) -> str:
     """A stable, readable id that is a legal Airflow task id: ``setup.sales.orders.init.1``."""
-    text = ".".join([phase, *map(task_part, (*name, *rest))])
-    if len(text) <= _LONGEST_ID:
+    return shortened(".".join([phase, *map(task_part, (*name, *rest))]), _LONGEST_ID)
+
+
+def shortened(text: str, longest: int) -> str:
+    """An id that is not too long: what there is room for, and a hash of the whole."""
+    if len(text) <= longest:
         return text
     import hashlib
 
-    return f"{text[: _LONGEST_ID - 17]}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    return f"{text[: longest - 17]}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"

@@ -21,6 +21,7 @@ from .lexer import Lexemes, LexError, combined_hash, lex, line_of, split, token_
 from .names import SESSION_CATALOG, display, object_name
 from .objects import Change, DependencyRules, Index, Kind, ObjectDef, Statement, TableDef
 from .references import find_references
+from .squash import Squashes, circles, inner
 from .statement import (
     Head,
     action_of,
@@ -298,7 +299,21 @@ class _FileReader:
                 f"CHANGE {found[-1].name} comes after {dropping[0]}, which drops the table",
                 "DROP_TABLE must be on the last CHANGE.",
             )
-        return _without_baselined(found)
+        squashes = {change.name: change.baselines for change in found if not change.inactive}
+        for circle in circles(squashes):
+            line = lines[circle[0]]
+            if len(circle) == 1:
+                self.report(
+                    line, "SD145", f"CHANGE {circle[0]} has itself in baselinedChanges", "Take it out."
+                )
+            else:
+                self.report(
+                    line,
+                    "SD145",
+                    f"CHANGE {', '.join(circle)} stand for each other by baselinedChanges",
+                    "Only the newer of two changes stands for the older.",
+                )
+        return _without_baselined(found, squashes)
 
     def _name(self, section: Section, lines: dict[str, int]) -> str:
         """The name of a section, or nothing, and a problem, where it cannot be told apart."""
@@ -441,12 +456,15 @@ class _FileReader:
             )
 
 
-def _without_baselined(changes: list[Change]) -> tuple[Change, ...]:
-    """All but those that another change stands for: they may stay in the file, and never run beside it."""
-    covered = {
-        name for change in changes if not change.inactive for name in change.baselines if name != change.name
-    }
-    return tuple(change for change in changes if change.name not in covered) or tuple(changes)
+def _without_baselined(changes: list[Change], squashes: Squashes) -> tuple[Change, ...]:
+    """All but those that another change stands for: they may stay in the file, and never run beside it.
+    What they stand for themselves is kept with the one that stands for them."""
+    covered = {name for names in squashes.values() for name in names}
+    return tuple(
+        change._replace(squashed=inner(change.baselines, squashes)) if change.baselines else change
+        for change in changes
+        if change.name not in covered
+    ) or tuple(changes)
 
 
 def _computes(item: ObjectDef) -> tuple[str, ...]:
@@ -459,6 +477,7 @@ def _digest(item: ObjectDef) -> str:
     """One hash over everything that a diff compares, and that the log keeps of a header."""
     changes = [
         (c.name, [s.hash for s in c.statements] or c.hash, c.inactive, c.drops_table, c.baselines, c.compute)
+        + ((c.squashed,) if c.squashed else ())
         for c in item.changes
     ]
     indexes = [(index.name, index.hash, index.compute) for index in item.indexes]

@@ -229,7 +229,7 @@ class _Builder:
 
 
 def _dirty_indexes(name: ObjectName, indexes: tuple[Index, ...], dirty: Dirty) -> frozenset[str]:
-    return frozenset(index.name for index in indexes if index_fact(name, index.name) in dirty)
+    return frozenset([index.name for index in indexes if index_fact(name, index.name) in dirty])
 
 
 def _indexes(found: list[Operation]) -> list[Operation]:

@@ -16,7 +16,7 @@ from .guard import guard, held_back
 from .hazards import find_hazards
 from .names import ObjectName, display
 from .observing import observed_operations
-from .operations import Operation, Plan
+from .operations import Operation, Plan, objects_of
 from .plan import build_operations
 from .reconcile import reconcile
 from .repository import Repository
@@ -147,7 +147,7 @@ def make_universe(repository: Repository, graph: Graph, found: Diff) -> Universe
             gone = [target for target in entry.old.dependencies if target in removed]
             if gone:
                 depends_on[name] = tuple(sorted({*depends_on[name], *gone}))
-    known = repository.objects.keys() | removed.keys()
+    known = {*repository.objects.outlines.names, *removed}
     dependents: dict[ObjectName, list[ObjectName]] = {}
     for name, targets in sorted(depends_on.items()) if removed else depends_on.items():
         for target in targets:
@@ -182,7 +182,12 @@ def _facts(
     selected: frozenset[ObjectName] | None,
 ) -> Facts:
     """The facts of section 6: what there is, and which selected objects changed."""
-    objects = repository.objects
+    outlines = repository.objects.outlines
+    objects = {
+        name: repository.objects[name]
+        for name, plain in zip(outlines.names, outlines.plain, strict=True)
+        if not plain
+    }
     removed = universe.removed
     changed: dict[ObjectName, str] = {}
     changed_indexes: list[tuple[ObjectName, str]] = []
@@ -251,7 +256,7 @@ def _unparsed(repository: Repository, found: Diff) -> Iterable[Diagnostic]:
                 if not statement.parsed:
                     yield Diagnostic(
                         entry.new.path, statement.line, "SD210",
-                        "this statement could not be parsed; its references were found by looking for known names",
+                        "this statement could not be read in full; its references were found by looking for known names",
                         "Check them with sparkdeploy graph; dependencies= overrides them.",
                         severity="warning", object=str(name),
                     )  # fmt: skip
@@ -260,24 +265,23 @@ def _unparsed(repository: Repository, found: Diff) -> Iterable[Diagnostic]:
 def _left_out(
     dirty: Dirty, found: Diff, selected: frozenset[ObjectName] | None, operations: tuple[Operation, ...]
 ) -> Iterable[Diagnostic]:
-    """What the selection leaves as it is although it should be redeployed. The members of a component
-    are computed with those that are selected."""
+    """What the selection leaves as it is although it changed or should be redeployed. The members of a
+    component are computed with those that are selected. (What is not selected is no seed of the dirty
+    propagation, so what changed is not always dirty.)"""
     if selected is None:
         return
-    computed = {
-        subject(effect) for item in operations if item.action == "fixpoint" for effect in item.effects
-    }
-    left = [
-        str(fact.object)
+    computed = {name for item in operations if item.action == "fixpoint" for name in objects_of(item)}
+    different = found.objects.different
+    unfinished = {name for name, entry in different.items() if entry.unfinished and not entry.left}
+    redeployed = {
+        fact.object
         for fact in dirty.facts("object")
-        if fact.object not in selected
-        and fact.object not in computed
-        and (entry := found.objects[fact.object]).new
-        and not entry.new.scripted
-    ]
+        if (entry := found.objects[fact.object]).new and not entry.new.scripted and not entry.left
+    }
+    left = sorted((unfinished | redeployed) - selected - computed)
     if left:
-        shown = ", ".join(left[:10]) + (f" and {len(left) - 10} more" if len(left) > 10 else "")
+        shown = ", ".join(map(str, left[:10])) + (f" and {len(left) - 10} more" if len(left) > 10 else "")
         yield Diagnostic(
-            "", 0, "SD503", f"dirty but not selected, so they are not redeployed: {shown}",
+            "", 0, "SD503", f"changed or dirty but not selected, so they are left as they are: {shown}",
             "Select them too (name+ adds what depends on name), or plan without a selection afterwards.", severity="warning",
         )  # fmt: skip

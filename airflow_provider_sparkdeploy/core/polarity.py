@@ -255,9 +255,11 @@ class _Walk:
     ) -> None:
         """A left-deep chain of joins, from its end: a RIGHT JOIN decides over all to its left.
 
-        A comma binds weaker than JOIN, which the tree does not show; to take all of it for one
-        chain can only add taints.
+        A comma binds weaker than JOIN, so what stands before it is not touched. The tree shows a
+        comma as CROSS JOIN, and where the text is not sure to have one, all is taken for one chain,
+        which can only add taints.
         """
+        whole = above
         for join in reversed([*(first.args.get("joins") or ()), *more]):
             left, right, on = taint.join(join)
             block.taints += taint.pivots(join)
@@ -265,8 +267,12 @@ class _Walk:
             if join.args.get("on"):
                 block.conditions.append((join.args["on"], (*above, *on)))
             self.relation(join.this, (), env, (*above, *right), block)
-            above = (*above, *left)
+            above = whole if self.after_comma(join) else (*above, *left)
         self.leaf(first, env, above, block)
+
+    def after_comma(self, join: exp.Expr) -> bool:
+        named = isinstance(join.this, exp.Table) and isinstance(join.this.this, exp.Identifier)
+        return named and self.sql[: position(join.this)].rstrip().endswith(",")
 
     def leaf(self, node: exp.Expr, env: _Env, above: Taints, block: _Block) -> None:
         """One table, or what stands for one, without the joins that hang on it."""

@@ -44,7 +44,15 @@ def change_record(
     hashes = tuple(statement.hash for statement in change.statements)
     count = len(hashes) if done is None else done
     return DeployedChange(
-        change.name, hashes[:count], len(hashes), text_of(change), change.rollback, 0, needs, change.baselines
+        change.name,
+        hashes[:count],
+        len(hashes),
+        text_of(change),
+        change.rollback,
+        0,
+        needs,
+        change.baselines,
+        change.squashed,
     )
 
 

@@ -48,6 +48,8 @@ def find_references(text: str, found: Lexemes, head: Head) -> tuple[References, 
     calls = _calls(found, head)
     named: set[tuple[str, ...]] = set()
     start: int | None = 0
+    if head.verb in ("alter", "drop") and found.lower[head.name_at : head.after + 1] == ["identifier", "("]:
+        return References((), calls, _words(found.texts, head.name_at)), False
     if head.name:
         named, start = _named(found, head)
         if head.noun == "function" and head.verb == "drop":
@@ -118,9 +120,9 @@ def _query_tables(text: str, found: Lexemes, prefix: str) -> set[tuple[str, ...]
     if tables is not None:
         return tables
     smaller = shrink(text, found, cuts) if cuts else None
-    tree = None if smaller is None else _parse(prefix + smaller)
+    tree = None if smaller is None else parse_tree(prefix + smaller)
     if tree is None:
-        tree = _parse(prefix + statement_text(text, found))
+        tree = parse_tree(prefix + statement_text(text, found))
     return None if tree is None else _tables(tree)
 
 
@@ -139,7 +141,7 @@ def spark_dialect() -> Any:
     return Dialect.get_or_raise("spark")
 
 
-def _parse(sql: str) -> exp.Expr | None:
+def parse_tree(sql: str) -> exp.Expr | None:
     """The syntax tree, or None for what sqlglot does not understand or keeps opaque."""
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
@@ -152,16 +154,28 @@ def _parse(sql: str) -> exp.Expr | None:
     return None if tree is None or isinstance(tree, exp.Command) else tree
 
 
-def _tables(tree: exp.Expr) -> set[tuple[str, ...]]:
-    """Every table that the tree names, but for the names of CTEs."""
+def _tables(tree: exp.Expr) -> set[tuple[str, ...]] | None:
+    """Every table that the tree names, but for the names of CTEs; None where one has its name from an
+    expression."""
     from sqlglot import exp
 
     found: set[tuple[str, ...]] = set()
     for table in tree.find_all(exp.Table):
+        if table.this.name.casefold() == "identifier" and _is_computed(table):
+            return None
         parts = _parts(table)
         if parts and not (len(parts) == 1 and _is_cte(table, parts[0])):
             found.add(parts)
     return found
+
+
+def _is_computed(table: exp.Table) -> bool:
+    """Whether IDENTIFIER is no table's name here, but stands before an expression."""
+    from sqlglot import exp
+
+    above = table.parent
+    listed = above.expressions if isinstance(above, exp.Schema) else []  # INSERT INTO IDENTIFIER(...)
+    return isinstance(table.this, exp.Func) or not all(isinstance(item, exp.Identifier) for item in listed)
 
 
 def _parts(table: exp.Table) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from .cycles import check_cycles
 from .diagnostics import Diagnostic, SparkDeployError
 from .diff import diff
 from .dirty import Facts, propagate
-from .graph import build_graph
+from .graph import Graph, build_graph
 from .names import ObjectName
 from .operations import Plan
 from .plan import build_operations
@@ -32,15 +32,21 @@ def make_refresh(
     catalog: Catalog | None = None,
     include: tuple[str, ...] = (),
     exclude: tuple[str, ...] = (),
+    despite_errors: bool = False,
 ) -> Planned:
     """The operations that refresh all deployed materialized views, or the selected ones.
 
     A member of a cycle takes its component with it. What is not deployed as the repository
-    says is left to ``apply``, and named in a warning.
+    says is left to ``apply``, and named in a warning. ``despite_errors`` goes on where files have
+    errors: what is deployed as its own file says needs nothing of the others. Only a cycle that nobody
+    may compute is refused all the same.
     """
     graph = build_graph(repository)
     components, refused = check_cycles(repository, graph)
-    errors = [item for item in (*repository.problems, *graph.problems, *refused) if item.severity == "error"]
+    found_wrong = refused if despite_errors else (*repository.problems, *graph.problems, *refused)
+    errors = [item for item in found_wrong if item.severity == "error"]
+    if despite_errors:
+        graph = _as_deployed(graph, state)
     if errors:
         raise SparkDeployError(errors)
     in_place = replace(repository, settings=replace(repository.settings, redeploy="replace"))
@@ -82,6 +88,13 @@ def make_refresh(
         diagnostics=tuple(_left(name) for name in sorted(pending)),
     )
     return Planned(plan, repository, graph, components, found, dirty, frozenset(due))
+
+
+def _as_deployed(graph: Graph, state: State) -> Graph:
+    """With the dependencies that were deployed: those on a broken file cannot be found in the files, and
+    what a refresh records must still have them."""
+    known = {name: old.dependencies for name in graph.depends_on if (old := state.get(name)) is not None}
+    return replace(graph, depends_on={**graph.depends_on, **known})
 
 
 def _left(name: ObjectName) -> Diagnostic:

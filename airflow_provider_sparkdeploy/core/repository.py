@@ -15,6 +15,7 @@ from .diagnostics import Diagnostic, near_name
 from .files import FOLDER_DEFAULTS, Listing, decode
 from .fingerprint import Contents, contents_of, read_contents
 from .headers import Attributes, read_sections
+from .lazy import Objects
 from .lexer import LexError, lex, line_of
 from .names import ObjectName, display, object_name
 from .objects import ObjectDef
@@ -36,7 +37,7 @@ class Repository:
     physical schema; ``fingerprint`` is that of ``core.fingerprint``; ``broken`` are
     the files that declare nothing because something is wrong with them."""
 
-    objects: Mapping[ObjectName, ObjectDef]
+    objects: Objects
     settings: Settings
     schemas: Mapping[str, tuple[str, ...]]
     fingerprint: str
@@ -84,16 +85,13 @@ def parse_contents(
     }
 
     around = replace(around, defaults=defaults)
-    found: list[ObjectDef] = []
+    parsed = parse_files(zip(files, digests.values(), strict=True), around, pack, progress)
+    problems += [item for packed in parsed if packed[0] for item in cache.problems_of(packed)]
+    found = [packed for packed in parsed if packed[1] is not None]
     broken: dict[ObjectName, str] = {}
-    parsed_files = parse_files(zip(files, digests.values(), strict=True), around, pack, progress)
-    for file, packed in zip(files, parsed_files, strict=True):
-        item, told = cache.unpack(packed)
-        if told:
-            problems += told
-        if item is not None:
-            found.append(item)
-        elif any(problem.severity == "error" for problem in told):
+    for file, packed in zip(files, parsed, strict=True) if len(found) < len(parsed) else ():
+        told = cache.problems_of(packed)
+        if packed[1] is None and any(problem.severity == "error" for problem in told):
             name = object_name(file.schema, file.object)
             if name in broken:
                 problems.append(_twice(name, file.path, broken[name]))
@@ -243,12 +241,21 @@ def _twice(name: ObjectName, path: str, first: str) -> Diagnostic:
     return Diagnostic(path, 1, "SD113", f"{name} is already declared by {first}", "Keep one file.")
 
 
-def _by_name(found: list[ObjectDef], shared: bool, problems: list[Diagnostic]) -> dict[ObjectName, ObjectDef]:
-    objects: dict[ObjectName, ObjectDef] = {}
-    for item in sorted(found, key=itemgetter(0)):  # of equals, the one that was found first stays first
-        first = objects.setdefault(item.name, item)
-        if first is not item:
-            problems.append(_twice(item.name, item.path, first.path))
+def _by_name(found: list[cache.Packed], shared: bool, problems: list[Diagnostic]) -> Objects:
+    rows = sorted(found, key=itemgetter(1, 2))  # by name; of equals, the first file stays first
+    objects = cache.unpack_all(rows)
+    if len(objects) < len(rows):
+        objects = cache.unpack_all(_without_twins(rows, problems))
     if shared:
         _check_physical(objects, problems)
     return objects
+
+
+def _without_twins(rows: list[cache.Packed], problems: list[Diagnostic]) -> list[cache.Packed]:
+    """The first row of every name; the others are mistakes."""
+    first: dict[ObjectName, cache.Packed] = {}
+    for row in rows:
+        item = cache.unpack(row)
+        if first.setdefault(item.name, row) is not row:
+            problems.append(_twice(item.name, item.path, cache.unpack(first[item.name]).path))
+    return list(first.values())

@@ -7,12 +7,13 @@ have not run may still be corrected.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from .diagnostics import Diagnostic
 from .objects import Change, ObjectDef
 from .records import Requires, change_record
+from .squash import Squashes, behind, inner, missing
 from .state import DeployedChange, DeployedObject, Effect, PutChange, PutObject
 
 
@@ -53,7 +54,9 @@ def script_changes(new: ObjectDef, old: DeployedObject, requires: Requires, *, r
         )  # fmt: skip
     deployed = {change.name: change for change in old.changes}
     declared = {change.name: change for change in new.changes}
-    baselined = {name for change in new.changes if not change.inactive for name in change.baselines}
+    squashes = _squashes(new, old)
+    active = [change for change in new.changes if not change.inactive]
+    baselined = set(behind([name for change in active for name in change.baselines], squashes))
     problems = [
         problem
         for name, change in declared.items()
@@ -61,21 +64,26 @@ def script_changes(new: ObjectDef, old: DeployedObject, requires: Requires, *, r
         for problem in edited(new, change, deployed[name])
     ]
     gone = [change for change in old.changes if change.name not in declared and change.name not in baselined]
-    apart = [change for change in gone if rollback and _comes_apart(change, declared)]
-    undone, refused = _undone(new, old, [change for change in gone if change not in apart], rollback)
+    apart = {change.name: parts for change in gone if rollback and (parts := _parts(change, new, deployed))}
+    undone, refused = _undone(new, old, [change for change in gone if change.name not in apart], rollback)
     pending: list[Pending] = []
     notes: list[Effect] = []
     if apart:
-        old = _taken_apart(new, old, apart, declared, requires)
+        old = _taken_apart(new, old, apart, requires)
         deployed = {change.name: change for change in old.changes}
         notes.append(PutObject(old))
+    there = _there(deployed)
     for change in new.changes:
         known = deployed.get(change.name)
         if change.inactive or (known is not None and known.complete):
             continue
-        if known is None and _stands_for_deployed(change, deployed):
-            problems += _missing_baselines(new, change, deployed)
-            notes.append(PutChange(new.name, change_record(new.name, change, requires), change.baselines))
+        stands_for = behind(change.baselines, squashes)
+        if known is None and not there.isdisjoint(stands_for):
+            problems += _missing_baselines(new, change, there, squashes)
+            record = replace(
+                change_record(new.name, change, requires), squashed=inner(change.baselines, squashes)
+            )
+            notes.append(PutChange(new.name, record, stands_for))
         elif known is not None and len(known.statements) == len(change.statements):
             notes.append(
                 PutChange(new.name, change_record(new.name, change, requires))
@@ -151,42 +159,67 @@ def _undone(
     return tuple(reversed([change for change in gone if change.rollback])), refused
 
 
-def _comes_apart(record: DeployedChange, declared: Mapping[str, Change]) -> bool:
-    """Whether a deployed change stands for changes that the older repository still has: what it made is
-    what they make, so going back to them undoes nothing."""
-    return bool(record.baselines) and record.complete and all(name in declared for name in record.baselines)
+def _squashes(new: ObjectDef, old: DeployedObject) -> Squashes:
+    """What every change stands for that the file or the log knows; the file knows better."""
+    found: dict[str, tuple[str, ...]] = {}
+    known: list[DeployedChange | Change] = [
+        *old.changes,
+        *(item for item in new.changes if not item.inactive),
+    ]
+    for item in known:
+        found |= dict(item.squashed)
+        if item.baselines:
+            found[item.name] = item.baselines
+    return found
+
+
+def _there(deployed: Mapping[str, DeployedChange]) -> set[str]:
+    """What is deployed in full, be it as a part of a change that stands for it."""
+    complete = [change for change in deployed.values() if change.complete]
+    parts = [name for change in complete for name in behind(change.baselines, dict(change.squashed))]
+    return {*(change.name for change in complete), *parts}
+
+
+def _parts(
+    record: DeployedChange, new: ObjectDef, deployed: Mapping[str, DeployedChange]
+) -> tuple[Change, ...]:
+    """The changes of the older repository that a deployed one stands for, if they are all of it: what it
+    made is what they make, so going back to them undoes nothing. Otherwise none."""
+    if not record.baselines or not record.complete:
+        return ()
+    squashes = dict(record.squashed)
+    inside = set(behind(record.baselines, squashes))
+    parts: list[Change] = []
+    there = _there({name: change for name, change in deployed.items() if change is not record})
+    for change in new.changes:
+        own = () if change.inactive else behind(change.baselines, dict(change.squashed))
+        if change.name not in deployed and (change.name in inside or (own and inside.issuperset(own))):
+            parts.append(change)
+            there |= {change.name, *own}
+    return () if missing(record.baselines, there, squashes) else tuple(parts)
 
 
 def _taken_apart(
-    new: ObjectDef,
-    old: DeployedObject,
-    apart: list[DeployedChange],
-    declared: Mapping[str, Change],
-    requires: Requires,
+    new: ObjectDef, old: DeployedObject, apart: Mapping[str, tuple[Change, ...]], requires: Requires
 ) -> DeployedObject:
     """What is deployed, with the changes that these stand for in their place."""
     changes: list[DeployedChange] = []
     for record in old.changes:
-        names = record.baselines if record in apart else ()
-        changes += [change_record(new.name, declared[name], requires) for name in names] or [record]
+        parts = [change_record(new.name, change, requires) for change in apart.get(record.name, ())]
+        changes += parts or [record]
     return replace(old, changes=tuple(changes), digest="")
 
 
-def _stands_for_deployed(change: Change, deployed: Mapping[str, DeployedChange]) -> bool:
-    """Whether a new change stands for changes that are deployed already."""
-    return any(name in deployed and deployed[name].complete for name in change.baselines)
-
-
 def _missing_baselines(
-    new: ObjectDef, change: Change, deployed: Mapping[str, DeployedChange]
+    new: ObjectDef, change: Change, there: Collection[str], squashes: Squashes
 ) -> Iterator[Diagnostic]:
-    missing = [name for name in change.baselines if name not in deployed or not deployed[name].complete]
-    if missing:
+    if gone := missing(change.baselines, there, squashes):
         yield script_problem(
             new, change.line, "SD403",
             f"CHANGE {change.name} of {new.name} baselines {', '.join(change.baselines)}, "
-            f"but {', '.join(missing)} is not deployed",
-            "Deploy the missing changes first, or take them off baselinedChanges.",
+            f"but {', '.join(gone)} {'is' if len(gone) == 1 else 'are'} not deployed",
+            "Deploy the missing changes first, or take them off baselinedChanges. One that stands for deployed "
+            "changes itself must stay in the file, with its baselinedChanges.",
         )  # fmt: skip
 
 

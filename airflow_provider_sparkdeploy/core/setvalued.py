@@ -144,14 +144,29 @@ def _selected(key: exp.Expr, others: list[exp.Expr], select: exp.Select) -> bool
     if any(isinstance(item, exp.Star) and not any(item.args.values()) for item in items):
         return True
     # The alias of an item. A column of that name would come first, and there is no catalog to
-    # ask; but then Spark would refuse the item, unless it is made of the other keys alone.
+    # ask; but then Spark would refuse the item, unless it is made of the keys alone: of the others,
+    # or of that column itself, as in SELECT abs(x) AS x ... GROUP BY x.
     known = {column.name.casefold() for other in others for column in other.find_all(exp.Column)}
     return not key.table and any(
         isinstance(item, exp.Alias)
         and item.alias.casefold() == key.name.casefold()
         and any(column.name.casefold() not in known for column in item.find_all(exp.Column))
-        for item in items
+        and key.name.casefold() not in _reads(item, items[:number], select)
+        for number, item in enumerate(items)
     )
+
+
+def _reads(item: exp.Expr, before: list[exp.Expr], select: exp.Select) -> set[str]:
+    """The columns that an item is made of, also through the aliases of items before it."""
+    tables = {source.alias_or_name.casefold() for source in _sources(select)}
+    found: set[str] = set()
+    for column in item.find_all(exp.Column):
+        names = {part.name.casefold() for part in column.parts}
+        found |= names - (tables if len(column.parts) > 1 else set()) | {column.name.casefold()}
+    for number in range(len(before) - 1, -1, -1):
+        if before[number].alias.casefold() in found:
+            found |= _reads(before[number], before[:number], select)
+    return found
 
 
 def _same(key: exp.Expr, item: exp.Expr, select: exp.Select) -> bool:

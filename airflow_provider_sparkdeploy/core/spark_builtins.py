@@ -128,3 +128,15 @@ NONDETERMINISTIC: frozenset[str] = _names(
     uuid
     """
 )
+
+# They make a date or a timestamp of a text that they are given.
+OF_DATES: frozenset[str] = _names(
+    """
+    add_months convert_timezone date date_add date_diff date_format date_part date_sub date_trunc dateadd
+    datediff datepart day dayname dayofmonth dayofweek dayofyear extract from_utc_timestamp hour last_day
+    minute month monthname months_between next_day quarter second session_window time_bucket timediff
+    timestamp timestampadd timestampdiff to_date to_timestamp to_timestamp_ltz to_timestamp_ntz
+    to_unix_timestamp to_utc_timestamp trunc try_to_date try_to_timestamp unix_date unix_micros unix_millis
+    unix_seconds unix_timestamp weekday weekofyear window year
+    """
+)

@@ -13,6 +13,7 @@ from typing import Any
 
 from .names import Node, ObjectName
 from .objects import Column, Kind, Lifecycle, TableDef
+from .squash import Inner
 from .statement import index_name
 from .values import value
 
@@ -21,7 +22,8 @@ from .values import value
 class DeployedChange:
     """A change of which the first ``len(statements)`` of ``total`` statements were run, and of
     whose rollback the first ``undone`` statements. ``needs`` are the changes of other objects
-    that it was deployed after, ``baselines`` those of its own that it stands for."""
+    that it was deployed after, ``baselines`` those of its own that it stands for, ``squashed`` what
+    those of them stood for that stood for others themselves."""
 
     name: str
     statements: tuple[str, ...]  # their hashes
@@ -31,6 +33,7 @@ class DeployedChange:
     undone: int = 0
     needs: tuple[Node, ...] = ()
     baselines: tuple[str, ...] = ()
+    squashed: Inner = ()
 
     @property
     def complete(self) -> bool:
@@ -359,6 +362,8 @@ def _encode_change(change: DeployedChange) -> dict[str, Any]:
         data["needs"] = [list(node) for node in change.needs]
     if change.baselines:
         data["baselines"] = list(change.baselines)
+    if change.squashed:
+        data["squashed"] = {name: list(names) for name, names in change.squashed}
     return data
 
 
@@ -372,6 +377,7 @@ def _decode_change(data: Mapping[str, Any]) -> DeployedChange:
         data.get("undone", 0),
         tuple([Node(*node) for node in data.get("needs", ())]),
         tuple(data.get("baselines", ())),
+        tuple([(name, tuple(names)) for name, names in data.get("squashed", {}).items()]),
     )
 
 

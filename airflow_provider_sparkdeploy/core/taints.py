@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from .spark_builtins import AGGREGATES, BUILTINS, NONDETERMINISTIC, WINDOW_FUNCTIONS
+from .spark_builtins import AGGREGATES, BUILTINS, NONDETERMINISTIC, OF_DATES, WINDOW_FUNCTIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,14 @@ _GRAMMAR = frozenset(
 )
 # A function that Spark also takes without parentheses, where sqlglot sees a column.
 _CLOCK_WORDS = frozenset({"current_time"})
+
+# Texts that Spark reads as the clock where it makes a date or a timestamp of them; ``epoch`` is none.
+_CLOCK_TEXTS = frozenset({"now", "today", "tomorrow", "yesterday"})
+_DATES = (exp.DType.DATE, exp.DType.DATE32, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPNTZ,
+          exp.DType.TIMESTAMPTZ)  # fmt: skip
+# Where a text stands beside other values, it is made what these are.
+_BESIDE = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Add, exp.Sub,
+           exp.Between, exp.In, exp.Case, exp.If, exp.Coalesce, exp.Nullif)  # fmt: skip
 
 _JOIN_PARTS = frozenset({"this", "on", "side", "kind", "using", "method", "hint", "pivots"})
 _JOIN_KINDS = frozenset({"", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"})
@@ -184,11 +192,19 @@ def functions(roots: Iterable[exp.Expr], sql: str) -> Iterator[Taint]:
             continue
         inner = inner or isinstance(node, exp.Query)
         yield from _function(node, called(node, sql), inner)
+        if text := clock_text(node, sql):
+            reason = f"'{text}' is the clock where it becomes a date or a timestamp, so the passes over {{}} never agree."
+            yield Taint(
+                f"non-deterministic '{text}'", reason, f"{_APART} A text is compared by LIKE '{text}'."
+            )
         stack.extend((child, inner) for child in node.iter_expressions())
 
 
 def _function(node: exp.Expr, name: str, inner: bool) -> Iterator[Taint]:
     shown = name.upper()
+    if isinstance(node, exp.Column) and any(part.name.casefold() == "_metadata" for part in node.parts):
+        reason = "_METADATA tells of the files that the rows of {} are in, and every pass writes others."
+        yield Taint("non-deterministic _METADATA", reason, _APART)
     if isinstance(node, exp.QueryTransform):
         yield unknown("TRANSFORM")
     elif isinstance(node, exp.Window) or name in WINDOW_FUNCTIONS:
@@ -234,6 +250,55 @@ def called(node: exp.Expr, sql: str) -> str:
     if isinstance(above, exp.Table) and above.db:
         return f"{above.db}.{name}"
     return name
+
+
+def clock_text(node: exp.Expr, sql: str) -> str:
+    """The text that is the clock where this value may become a date, such as 'now'; empty for any other.
+
+    Spark makes a date of a text in a cast, in a function of dates, and beside a date: in a
+    comparison, or as another result of CASE. Beside texts alone it stays a text.
+    """
+    text = _constant(node).strip()
+    if text.casefold() not in _CLOCK_TEXTS or _constant(node.parent):
+        return ""
+    above = node.parent
+    while isinstance(above, exp.Paren | exp.Tuple):
+        node, above = above, above.parent
+    if isinstance(above, exp.Cast):
+        dated = above.to.this in _DATES
+    elif isinstance(above, exp.If) and isinstance(above.parent, exp.Case):
+        dated = node is above.args["true"] and _beside(above.parent, node)
+    elif isinstance(above, _BESIDE):
+        dated = _beside(above, node)
+    else:
+        dated = isinstance(above, exp.TsOrDsToDate) or called(above, sql) in OF_DATES if above else False
+    return text if dated else ""
+
+
+def _beside(above: exp.Expr, node: exp.Expr) -> bool:
+    """Whether anything beside a text may be a date."""
+    if isinstance(above, exp.Case) and not above.this:
+        values = [item.args.get("true") for item in above.args["ifs"]] + [above.args.get("default")]
+    elif isinstance(above, exp.If):
+        values = [above.args.get("true"), above.args.get("false")]
+    else:
+        values = list(above.iter_expressions())
+    return any(
+        value and value is not node and not _constant(value) and not isinstance(value, exp.Null)
+        for value in values
+    )
+
+
+def _constant(node: exp.Expr | None) -> str:
+    """The text that literals make, also several that are put together."""
+    if isinstance(node, exp.Literal):
+        return node.name if node.is_string else ""
+    if isinstance(node, exp.Paren):
+        return _constant(node.this)
+    if isinstance(node, exp.DPipe | exp.Concat):
+        parts = [_constant(part) for part in node.iter_expressions()]
+        return "".join(parts) if all(parts) else ""
+    return ""
 
 
 def _windowed(node: exp.Expr) -> bool:

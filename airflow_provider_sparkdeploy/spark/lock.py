@@ -21,7 +21,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Self
@@ -46,7 +46,8 @@ _VALUE = re.compile(rf"\b{re.escape(_KEY)}=([0-9a-f]+)\b")
 class Holder:
     """Who holds a lock, or held it last. Times are seconds since the epoch; ``log`` is the
     identity of a deploy log that one process at a time can write, empty where there is none.
-    ``before`` is set by a run that only refreshes: the number of the last lock of one that did more."""
+    ``before`` and ``changer`` are set by a run that only refreshes: the number of the last lock of one
+    that did more, and that run. (Older versions did not write down the run.)"""
 
     number: int
     run: str
@@ -56,17 +57,26 @@ class Holder:
     log: str = ""
     released: bool = False
     before: int | None = None
+    changer: str = ""
 
     @property
     def changed(self) -> int:
         """The number of the last lock under which more than contents was changed."""
         return self.number if self.before is None else self.before
 
+    @property
+    def changed_by(self) -> str:
+        """The run that had that lock; empty where nobody has written that down."""
+        return self.run if self.before is None else self.changer
+
     def active(self, now: float) -> bool:
         return not self.released and now < self.until
 
     def __str__(self) -> str:
         return f"run {self.run} of {self.who}, since {_shown(self.since)}, until {_shown(self.until)}"
+
+
+_KNOWN = frozenset(field.name for field in fields(Holder)) - {"number"}  # the table's name says it
 
 
 class Lock:
@@ -162,17 +172,20 @@ class Lock:
                 return newest if fresh else self._extended(spark, newest)
             number = newest.number if newest else 0
             changed = newest.changed if newest else 0
-            mine_expired = newest is not None and newest.run == self._run
-            if self._seen is not None and changed != self._seen and not mine_expired:
+            changed_by = newest.changed_by if newest else ""
+            # It may have had the lock before: it expired, or was released at the end of a first attempt.
+            mine = newest is not None and self._run in (newest.run, changed_by)
+            if self._seen is not None and changed != self._seen and not mine:
                 raise problem(
                     "SD806",
                     f"another deployment ran meanwhile: {newest}",
                     advice="Nothing was changed by this one. Run it again: it plans from what is there now.",
                 )
-            before = changed if self._refreshes else None
-            mine = Holder(number + 1, self._run, _who(), now, now + self._ttl, self._log, before=before)
+            taken = Holder(number + 1, self._run, _who(), now, now + self._ttl, self._log)
+            if self._refreshes:
+                taken = replace(taken, before=changed, changer=changed_by)
             try:
-                spark.sql(_create(self._schema, mine))
+                spark.sql(_create(self._schema, taken))
             except SparkFailure as failure:
                 if failure.condition == "SCHEMA_NOT_FOUND":
                     spark.sql(f"CREATE SCHEMA IF NOT EXISTS {in_session_catalog(self._schema)}")
@@ -181,7 +194,7 @@ class Lock:
                 continue  # somebody else was faster: look who
             for older in locks:
                 spark.sql(f"DROP TABLE IF EXISTS {_table(self._schema, older.number)}")
-            return mine
+            return taken
         raise problem(
             "SD801",
             f"the lock of this environment could not be taken in {_TRIES} tries: others were faster, or there is "
@@ -309,10 +322,15 @@ def _locks(spark: Spark, schema: str) -> list[Holder]:
         number = _number(row["tableName"])
         value = _VALUE.search(row["information"])
         if number and value:
-            found.append(Holder(number, **json.loads(unpack(value.group(1)))))
+            found.append(_holder(number, json.loads(unpack(value.group(1)))))
         elif number:
             found.append(Holder(number, "", "somebody", 0, float("inf")))
     return found
+
+
+def _holder(number: int, values: dict[str, Any]) -> Holder:
+    """What another version has written may have less, or more."""
+    return Holder(number, **{key: value for key, value in values.items() if key in _KNOWN})
 
 
 def _newest_number(spark: Spark, schema: str) -> int:
@@ -349,8 +367,9 @@ def _set(schema: str, holder: Holder) -> str:
 
 
 def _property(holder: Holder) -> str:
-    values = asdict(holder)
-    del values["number"]  # the table's name says it
+    values = {key: value for key, value in asdict(holder).items() if key in _KNOWN}
+    if not holder.changer:
+        del values["changer"]  # which older versions do not know
     return f"'{_KEY}' = '{pack(json.dumps(values).encode())}'"
 
 

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ..core.diagnostics import Diagnostic
-from ..core.names import ObjectName
-from ..core.operations import PHASES, Operation
+from ..core.operations import PHASES
 from ..core.planner import Planned
 from .output import many
-from .tree import Why, count_line, spelled, symbols_of
+from .tree import Why, by_object, count_line, part_of, spelled, symbols_of
 
 _LONGEST = 60_000  # characters; GitHub takes 65,536
 _BACKTICKS = re.compile(r"`{3,}")
@@ -38,7 +37,7 @@ def _summary(planned: Planned) -> str:
         return f"**There is no plan: {many(len(plan.errors), 'error')}.**"
     if not plan.operations and not plan.blocked:
         return f"Nothing to do: {many(len(planned.repository.objects), 'object')} as declared."
-    return count_line(plan.operations, plan.blocked)
+    return count_line(planned)
 
 
 def _loses(count: int) -> str:
@@ -58,19 +57,15 @@ def _problems(problems: Iterable[Diagnostic]) -> Iterator[str]:
 
 def _table(planned: Planned) -> Iterator[str]:
     """A row per object and phase."""
-    symbols = symbols_of(planned.plan.operations)
+    symbols = symbols_of(planned)
     why = Why(planned)
     yield "| phase | | object | why |"
     yield "|---|---|---|---|"
     for phase in PHASES:
-        found: dict[ObjectName, list[Operation]] = {}
-        for operation in planned.plan.operations:
-            if operation.phase == phase:
-                found.setdefault(operation.object, []).append(operation)
-        for name, operations in found.items():
+        for name, operations in by_object(planned.plan.operations, phase).items():
             danger = " :warning:" if any(operation.destructive for operation in operations) else ""
             kind = operations[0].kind
-            yield f"| {phase} | `{symbols[name]}`{danger} | {_code(str(name))} {kind} | {_cell(why(name))} |"
+            yield f"| {phase} | `{symbols[part_of(name, kind)]}`{danger} | {_code(str(name))} {kind} | {_cell(why(name))} |"
 
 
 def _statements(planned: Planned, room: int) -> str:

@@ -10,7 +10,7 @@ import click
 
 from ..core.dirty import Fact, index_fact, object_fact
 from ..core.names import ObjectName
-from ..core.operations import PHASES, Blocked, Operation
+from ..core.operations import PHASES, Blocked, Operation, Phase, objects_of
 from ..core.planner import Planned
 from ..core.state import subject
 from .changes import described
@@ -18,6 +18,7 @@ from .output import many, width
 from .reasons import Cause, cause_text, nearest_causes
 
 _SYMBOLS = {"create": "+", "drop": "-"}
+_ONLY_RUN = ("migration", "sink")
 _COLOURS = {"+": "green", "-": "red", "~": "yellow", "-/+": "magenta", "!": "red"}
 _COUNTED = {
     "+": "to create",
@@ -46,28 +47,36 @@ def plan_lines(planned: Planned) -> Iterator[str]:
         return
     yield f"Plan for environment {environment}, {many(count, 'object')}:"
     why = Why(planned)
-    symbols = symbols_of(plan.operations)
+    symbols = symbols_of(planned)
     explained: set[ObjectName] = set()
     for phase in PHASES:
-        objects: dict[ObjectName, list[Operation]] = {}
-        for operation in plan.operations:
-            if operation.phase == phase:
-                objects.setdefault(operation.object, []).append(operation)
+        objects = by_object(plan.operations, phase)
         if objects:
             yield ""
             yield click.style(phase, bold=True)
         for name, operations in objects.items():
             reason = "as above" if name in explained else why(name)
             explained.add(name)
-            yield _object_line(symbols[name], name, operations[0].kind, reason)
-            yield from _operation_lines(planned, operations)
+            kind = operations[0].kind
+            yield _object_line(symbols[part_of(name, kind)], name, kind, reason)
+            yield from _operation_lines(planned, name, operations)
     if plan.blocked:
         yield ""
         yield click.style("blocked", bold=True)
         yield from _blocked_lines(plan.blocked)
     yield ""
     yield from _noted(planned)
-    yield click.style(count_line(plan.operations, plan.blocked), bold=True)
+    yield click.style(count_line(planned), bold=True)
+
+
+def by_object(operations: Iterable[Operation], phase: Phase) -> dict[ObjectName, list[Operation]]:
+    """What is done to every object in a phase, in the order in which objects are begun."""
+    found: dict[ObjectName, list[Operation]] = {}
+    for operation in operations:
+        if operation.phase == phase:
+            for name in objects_of(operation):
+                found.setdefault(name, []).append(operation)
+    return found
 
 
 def _object_line(symbol: str, name: ObjectName, kind: str, why: str) -> str:
@@ -82,6 +91,7 @@ class Why:
         assert planned.diff is not None, "a plan without a diff has no operations"
         assert planned.dirty is not None
         self.diff, self.dirty = planned.diff, planned.dirty
+        self.members = {name: item.members for item in planned.components for name in item.members}
         self.causes = cache(self._causes)
 
     def _causes(self) -> dict[Fact, Cause]:
@@ -96,6 +106,9 @@ class Why:
             if fact in self.dirty:
                 more = len(self.dirty.reasons(fact)) - 1
                 return cause_text(fact, self.causes()[fact], more, self.diff)
+        others = [str(other) for other in self.members.get(name, ()) if other != name]
+        if others and not (entry.unfinished or indexes):
+            return f"computed with {', '.join(others)}"
         return described(entry)
 
     def _used_indexes(self, name: ObjectName) -> set[str]:
@@ -103,14 +116,32 @@ class Why:
         return {index.name for index in new.indexes} if new else set()
 
 
-def symbols_of(operations: Iterable[Operation]) -> dict[ObjectName, str]:
+Part = tuple[ObjectName, bool]
+
+
+def part_of(name: ObjectName, kind: str) -> Part:
+    """An object, and whether it only runs, as migrations and sinks do. A table that becomes a migration is
+    two: what is dropped, and what is run."""
+    return name, kind in _ONLY_RUN
+
+
+def symbols_of(planned: Planned) -> dict[Part, str]:
     """``-/+`` for what is dropped and created again; one symbol per object otherwise."""
-    actions: dict[ObjectName, set[str]] = {}
-    for operation in operations:
-        found = actions.setdefault(operation.object, set())
-        if operation.index is None:
-            found.add(_SYMBOLS.get(operation.action, "~"))
-    return {name: _symbol(found) for name, found in actions.items()}
+    actions: dict[Part, set[str]] = {}
+    for operation in planned.plan.operations:
+        for name in objects_of(operation):
+            found = actions.setdefault(part_of(name, operation.kind), set())
+            if operation.index is None:
+                found.add("-" if _undoes_all(planned, operation) else _SYMBOLS.get(operation.action, "~"))
+    return {part: _symbol(found) for part, found in actions.items()}
+
+
+def _undoes_all(planned: Planned, operation: Operation) -> bool:
+    """Whether it belongs to the rollback of an object whose file is gone: nothing is left of that."""
+    if operation.phase != "teardown" or planned.diff is None:
+        return False
+    entry = planned.diff.objects[operation.object]
+    return entry.new is None and bool(entry.rollback)
 
 
 def _symbol(found: set[str]) -> str:
@@ -119,14 +150,15 @@ def _symbol(found: set[str]) -> str:
     return "+" if "+" in found else "-" if found == {"-"} else "~"
 
 
-def _operation_lines(planned: Planned, operations: list[Operation]) -> Iterator[str]:
+def _operation_lines(planned: Planned, name: ObjectName, operations: list[Operation]) -> Iterator[str]:
     """A line per operation: what it does, which change it is of, and how its SQL begins."""
     labels = [_label(operation) for operation in operations]
     longest = max(map(len, labels))
     room = max(width() - len(_INDENT) - 10 - longest, 30)
     for operation, label in zip(operations, labels, strict=True):
         danger = click.style("! destructive  ", fg="red", bold=True) if operation.destructive else ""
-        sql = _shortened(spelled(planned, operation), room - 15 * operation.destructive)
+        said = spelled(planned, operation) if operation.object == name else f"-- with {operation.object}"
+        sql = _shortened(said, room - 15 * operation.destructive)
         named = f"{label:<{longest}}  " if longest else ""
         yield f"{_INDENT}{operation.action:<8} {named}{danger}{click.style(sql, dim=True)}"
 
@@ -173,15 +205,14 @@ def _noted(planned: Planned) -> Iterator[str]:
         yield click.style(f"Recorded with the next deployment, without running anything: {shown}.", dim=True)
 
 
-def count_line(operations: Iterable[Operation], blocked: Iterable[Blocked] = ()) -> str:
+def count_line(planned: Planned) -> str:
     """How many objects are created, changed, dropped, and how many operations that takes."""
-    found = list(operations)
-    only_run = {operation.object for operation in found if operation.kind in ("migration", "sink")}
-    counts = Counter("run" if name in only_run else mark for name, mark in symbols_of(found).items())
+    plan = planned.plan
+    counts = Counter("run" if runs else mark for (_, runs), mark in symbols_of(planned).items())
     parts = [f"{counts[symbol]:,} {name}" for symbol, name in _COUNTED.items() if counts[symbol]]
-    text = f"Plan: {', '.join(parts) or 'nothing to run'}; {many(len(found), 'operation')}"
-    if destructive := sum(operation.destructive for operation in found):
+    text = f"Plan: {', '.join(parts) or 'nothing to run'}; {many(len(plan.operations), 'operation')}"
+    if destructive := len(plan.destructive):
         text += f", {destructive:,} destructive"
-    if stopped := len(list(blocked)):
+    if stopped := len(plan.blocked):
         text += f", {stopped:,} blocked"
     return text + "."

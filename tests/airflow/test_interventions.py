@@ -192,6 +192,60 @@ def test_clearing_the_run_of_an_older_text_says_that_there_is_a_newer_one(deploy
     deployed.assert_settled()
 
 
+def test_clearing_tasks_of_an_earlier_run_takes_nothing_from_the_one_of_today(deployed: Deployed) -> None:
+    """In the DAG of a team, before its plan is frozen. The earlier run waits, and then does what was cleared."""
+    deployed.write(FILES)
+    hold = deployed.airflow.home / f"{deployed.name}.hold"
+    deployed.airflow.write_dag(
+        deployed.dag_id,
+        f"""
+import os, time
+from airflow.sdk import DAG, task
+from airflow.providers.standard.operators.empty import EmptyOperator
+from airflow_provider_sparkdeploy import SparkDeployTaskGroup
+
+with DAG({deployed.dag_id!r}, schedule=None, max_active_runs=1):
+    @task
+    def extract():
+        while os.path.exists({str(hold)!r}):
+            time.sleep(0.5)
+
+    extract() >> SparkDeployTaskGroup("deploy", repository={str(deployed.folder)!r})
+    EmptyOperator(task_id="report")
+""",
+    )
+    deployed.airflow.parsed(deployed.dag_id)
+    earlier = deployed.deploy()
+    deployed.write({"app/view/report.sql": REPORT.replace("* 2", "* 3")})
+    deployed.airflow.parsed(deployed.dag_id, lambda tasks: {n for n in tasks if "app" in n} == {_CHANGED})
+
+    hold.touch()
+    run = deployed.trigger()
+    deployed.running(run, "extract")
+    deployed.airflow.clear(deployed.dag_id, earlier, ["report", "deploy.record"])
+    for _ in range(3):
+        _parsed_again(deployed)
+    assert deployed.airflow.run_state(deployed.dag_id, earlier) == "queued"
+    assert "removed" not in deployed.states(run).values()
+    hold.unlink()
+    assert deployed.ended(run) == "success", deployed.airflow.why(deployed.dag_id, run)
+    assert deployed.airflow.states(deployed.dag_id, run)[_CHANGED] == "success"
+    assert "is still under way" not in deployed.log(run, "deploy.plan")
+    assert deployed.sql("SELECT * FROM {app}.report") == [(90,)]
+    assert deployed.ended(earlier) == "success", deployed.airflow.why(deployed.dag_id, earlier)
+    assert deployed.left() == []
+    assert deployed.holder() == ""
+
+
+_CHANGED = "deploy.setup.app.report"
+
+
+def _parsed_again(deployed: Deployed) -> None:
+    parsed = lambda: deployed.airflow.api("GET", f"dags/{deployed.dag_id}")["last_parsed_time"]  # noqa: E731
+    before = parsed()
+    deployed.airflow.until(lambda: parsed() != before, f"{deployed.dag_id} is parsed again")
+
+
 def _xcoms(deployed: Deployed, run: str) -> set[str]:
     path = (
         f"dags/{deployed.dag_id}/dagRuns/{urllib.parse.quote(run)}/taskInstances/plan/xcomEntries?limit=100"

@@ -65,6 +65,9 @@ class Refreshing:
         self.last = run
         return {name: state for name, state in self.airflow.states(self.dag_id, run).items() if "." in name}
 
+    def parsed_at(self) -> str:
+        return str(self.airflow.api("GET", f"dags/{self.dag_id}")["last_parsed_time"])
+
     def age(self, *views: str) -> None:
         """As if they had been computed a year and a half ago."""
         side = f"data_{self.deployed.name}"
@@ -180,3 +183,51 @@ def test_by_default_it_looks_whenever_a_schedule_comes_round(deployed: Deployed)
     with Refreshing(deployed, schedule="views") as refreshing:
         shown = refreshing.airflow.api("GET", f"dags/{refreshing.dag_id}")
         assert "* * * * *" in shown["timetable_summary"]
+
+
+NAP = "java_method('java.lang.Thread', 'sleep', 20000L)"
+FIRST, SECOND, OTHER = "setup.app.first", "setup.app.second", "setup.app.other"
+EVERY_MINUTE = '-- //// METADATA schedule="* * * * *"\n'
+CHAIN = {
+    f"app/materialized_view/{name}.sql": f"{EVERY_MINUTE}CREATE MATERIALIZED VIEW ${{app}}.{name} AS SELECT {query};\n"
+    for name, query in (("first", f"{NAP} AS nap"), ("second", "* FROM ${app}.first"), ("other", "1 AS one"))
+}
+
+
+def _failed(runs: list[dict[str, Any]]) -> list[str]:
+    return [run["dag_run_id"] for run in runs if run["state"] == "failed"]
+
+
+def test_broken_files_take_nothing_from_a_run_and_do_not_end_the_schedule(deployed: Deployed) -> None:
+    deployed.write(CHAIN)
+    deployed.add_dag()
+    deployed.deploy()
+    first, second = (f"app/materialized_view/{name}.sql" for name in ("first", "second"))
+    with Refreshing(deployed, schedule="views") as refreshing:
+        airflow, dag_id = refreshing.airflow, refreshing.dag_id
+        refreshing.age("first", "second", "other")
+        airflow.api("PATCH", f"dags/{dag_id}", {"is_paused": False})
+        run = str(airflow.until(lambda: airflow.runs(dag_id), "a run is created")[0]["dag_run_id"])
+        airflow.until(lambda: airflow.states(dag_id, run).get(FIRST) == "running", "a view is computed")
+
+        # One file is edited and broken, one is deleted, and one is new; Airflow parses it all in the middle.
+        new = {"app/materialized_view/new.sql": CHAIN[second].replace("second", "new")}
+        deployed.write({first: CHAIN[first].replace("AS nap", "AS ${nothing}"), second: None, **new})
+        parses = {refreshing.parsed_at()}
+        airflow.until(lambda: len(parses.add(refreshing.parsed_at()) or parses) > 2, "it is parsed again")
+        assert airflow.states(dag_id, run)[FIRST] == "running", "the nap was too short for this machine"
+
+        assert airflow.ended(dag_id, run) == "success", airflow.why(dag_id, run)
+        states = airflow.states(dag_id, run)
+        assert states == dict.fromkeys(("plan", FIRST, SECOND, OTHER, "record"), "success")
+
+        # The next run comes by the schedule that is known. What is deployed as its file says is refreshed.
+        # (On a slow machine there may be one before it in which nothing is due.)
+        after = str(airflow.until(lambda: _failed(airflow.runs(dag_id)), "a run tells of the files")[0])
+        airflow.api("PATCH", f"dags/{dag_id}", {"is_paused": True})
+        states = airflow.states(dag_id, after)
+        assert states.pop(OTHER) in ("success", "skipped")  # it is computed sooner, and may not be due again
+        assert states == {"plan": "success", FIRST: "failed", SECOND: "upstream_failed", "record": "failed"}
+        told = airflow.log(dag_id, after, FIRST)
+        assert "SD506" in told
+        assert "app/materialized_view/first.sql" in told

@@ -83,6 +83,6 @@ def _query(draw: st.DrawFn, depth: int) -> str:
 def test_a_skeleton_names_what_the_syntax_tree_names(sql: str) -> None:
     (found,) = split(lex(sql))
     tables = plain_tables(found, find_cuts(found))
-    tree = references._parse(statement_text(sql, found))
+    tree = references.parse_tree(statement_text(sql, found))
     if tables is not None and tree is not None:
         assert tables == references._tables(tree)

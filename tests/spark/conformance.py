@@ -99,6 +99,11 @@ class Place:
             member = Member(record.name, record.physical, parts.query, columns, record.hash)
             refresh(spark, member, data_schema=self.data_schema, attempt=new_attempt(), retention=0)
 
+    def rows(self, query: str) -> list[tuple[object, ...]]:
+        with self.sessions.open() as spark:
+            spark.sql(f"USE {quote(self.schema)}")
+            return [tuple(row.values()) for row in spark.sql(query)]
+
     def by_hand(self, *statements: str) -> None:
         with self.sessions.open() as spark:
             spark.sql(f"USE {quote(self.schema)}")
@@ -116,6 +121,33 @@ def scripts(texts: Iterable[str]) -> Files:
         re.sub(r"\$\{s\}\.t\b", f"${{s}}.t{number}", text, flags=re.I) for number, text in enumerate(texts)
     ]
     return {f"s/table/t{n}.sql": f"-- //// CHANGE name=init\n{text};\n" for n, text in enumerate(named)}
+
+
+def data_goes_into_the_columns_of_its_header(place: Place) -> None:
+    """A table keeps the order in which its columns were made, whatever order the file has them in."""
+    head = "-- //// METADATA keys=id\n"
+    state = place.deploy({"s/data/d.csv": f"{head}id,net,Gross Sum\n1,10,12\n"})
+    turned = {"s/data/d.csv": f"{head}Gross Sum,id,net\n12,1,10\n5,2,4\n"}
+    assert _loaded(place, ids(place.plan(turned, state)))
+    state = place.deploy(turned, state)
+    assert place.rows("SELECT id, net, `Gross Sum` FROM d ORDER BY id") == [(1, 10, 12), (2, 4, 5)]
+    assert ids(place.plan(turned, state)) == []
+    place.by_hand("DROP TABLE d", "CREATE TABLE d (net BIGINT, id BIGINT, `Gross Sum` BIGINT)")
+    assert _loaded(place, ids(place.plan(turned, {}))), "it is adopted as it is"
+    state = place.deploy(turned)
+    assert place.rows("SELECT id, net, `Gross Sum` FROM d ORDER BY id") == [(1, 10, 12), (2, 4, 5)]
+    none = {"s/data/d.csv": f"{head}net:bigint,Gross Sum:bigint,id:bigint\n"}
+    assert _loaded(place, ids(place.plan(none, state)))
+    place.deploy(none, state)
+    assert place.rows("SELECT * FROM d") == []
+
+
+def _loaded(place: Place, found: list[str]) -> bool:
+    """Whether rows are put into the table that is there. Iceberg keeps the order of columns, and gets a new
+    table where the file has another."""
+    return (
+        found[-1:] == ["setup.s.d.load"] if place.catalog_type == "iceberg" else found == ["setup.s.d.load"]
+    )
 
 
 class CatalogConformance:
@@ -169,6 +201,9 @@ class CatalogConformance:
         assert not [item.id for item in planned.plan.operations if item.action in ("drop", "create")]
         state = place.deploy(after, state)
         assert ids(place.plan(after, state)) == []
+
+    def test_data_goes_into_the_columns_of_its_header(self, place: Place) -> None:
+        data_goes_into_the_columns_of_its_header(place)
 
     def test_nothing_is_there_before(self, place: Place) -> None:
         repository = place.repository(table("CREATE TABLE ${s}.t (a INT)"))

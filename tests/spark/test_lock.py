@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 
@@ -10,6 +11,7 @@ import pytest
 from airflow_provider_sparkdeploy.core.diagnostics import SparkDeployError
 from airflow_provider_sparkdeploy.spark import lock as module
 from airflow_provider_sparkdeploy.spark.lock import Lock, force_unlock, read_lock
+from airflow_provider_sparkdeploy.spark.packing import pack
 from airflow_provider_sparkdeploy.spark.session import Sessions, Spark, SparkFailure
 
 
@@ -227,3 +229,72 @@ def test_a_refresh_in_between_is_no_deployment(sessions: Sessions, spark: Spark,
         refresh.acquire()
     with pytest.raises(SparkDeployError, match="SD806"):
         late.acquire()
+
+
+def test_a_run_goes_on_after_a_refresh(sessions: Sessions, spark: Spark, schema: str) -> None:
+    """Its first attempt failed and was recorded. A refresh ran, and then somebody cleared what failed."""
+    first = Lock(sessions, schema, "deployment")
+    seen = first.look()
+    with first:
+        first.acquire()
+    for number in range(2):
+        with Lock(sessions, schema, f"refresh {number}", refreshes=True) as refresh:
+            refresh.acquire()
+    again = Lock(sessions, schema, "deployment")
+    again.expect(seen)
+    with again:
+        again.acquire()
+        again.check(spark)
+    with Lock(sessions, schema, "another deployment") as other:
+        other.acquire()
+    with Lock(sessions, schema, "refresh after it", refreshes=True) as refresh:
+        refresh.acquire()
+    again.expect(seen)
+    with pytest.raises(SparkDeployError, match="SD806"):
+        again.acquire()
+
+
+def test_a_run_goes_on_after_a_refresh_that_took_its_expired_lock(
+    sessions: Sessions, spark: Spark, schema: str, clock: Clock
+) -> None:
+    running = Lock(sessions, schema, "deployment", ttl=60, clock=clock)
+    seen = running.look()
+    with running.joined():
+        pass
+    clock.now += 61
+    with Lock(sessions, schema, "refresh", refreshes=True, ttl=60, clock=clock) as refresh:
+        refresh.acquire()
+    running.expect(seen)
+    with running.joined():
+        running.check(spark)
+
+
+def test_a_lock_of_an_older_or_newer_version_is_read(sessions: Sessions, spark: Spark, schema: str) -> None:
+    """That of a refresh did not name the last deployment: nobody can tell that it was this run."""
+    with Lock(sessions, schema, "deployment") as first:
+        first.acquire()
+    written = {
+        "run": "refresh",
+        "who": "somebody",
+        "since": 0,
+        "until": 1,
+        "log": "",
+        "released": True,
+        "before": 1,
+    }
+    for number, more in ((2, {}), (3, {"added": "later"})):
+        value = pack(json.dumps({**written, **more}).encode())
+        spark.sql(
+            f"CREATE TABLE {schema}.lock_{number} (nothing INT) USING parquet "
+            f"TBLPROPERTIES ('sparkdeploy.lock' = '{value}')"
+        )
+        found = read_lock(spark, schema)
+        assert found is not None
+        assert (found.number, found.run, found.changed, found.changed_by) == (number, "refresh", 1, "")
+        again = Lock(sessions, schema, "deployment")
+        again.expect(0)
+        with pytest.raises(SparkDeployError, match="SD806"):
+            again.acquire()
+    with Lock(sessions, schema, "next") as following:
+        assert following.look() == 1
+        following.acquire()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conformance import Files, Place
+from conformance import Files, Place, data_goes_into_the_columns_of_its_header
 from services import DRIVER, OLDEST_SPARK, Postgres, jdbc_catalog, oldest_spark
 from sketch import ids, name
 from test_apply import ADD_REGION, CODES, CYCLE, CYCLES, DAILY, DOUBLE, EXPORTED, LARGE, ORDERS, REGIONS, SHOP
@@ -115,6 +115,10 @@ def test_alterations_lead_to_what_is_declared(place: Place) -> None:
     assert {item.action for item in planned.plan.operations} == {"alter"}
     state = place.deploy(after, state)
     assert ids(place.plan(after, state)) == []
+
+
+def test_data_goes_into_the_columns_of_its_header(place: Place) -> None:
+    data_goes_into_the_columns_of_its_header(place)
 
 
 def test_every_kind_is_deployed_changed_healed_and_resumed(oldest: SubmitSessions, tmp_path: Path) -> None:

@@ -172,7 +172,7 @@ def history(
     runs = read_runs(session, dag_id, offset=offset)
     logs = read_logs(session, place, runs)
     shown = [run for run in runs if run.run_id in logs]
-    tasks = read_retried(session, place, [run.run_id for run in shown])
+    tasks = read_retried(session, place, {run_id: log.ids if log else () for run_id, log in logs.items()})
     more = len(shown) < len(runs) or bool(read_runs(session, dag_id, 1, offset + len(runs)))
     return history_json(shown, logs, tasks, more=more)
 
@@ -213,9 +213,5 @@ def _of_run(
     if run is None:
         raise HTTPException(404, "the DAG has no such run")
     log = read_log(session, found.place, run_id)
-    return (
-        run,
-        log,
-        read_tasks(session, found.place, run_id),
-        log.steps if log is not None else found.steps,
-    )
+    steps = log.steps if log is not None else found.steps
+    return run, log, read_tasks(session, found.place, run_id, [step.id for step in steps]), steps

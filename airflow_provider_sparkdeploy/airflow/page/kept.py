@@ -102,12 +102,13 @@ def drawn_steps(tasks: Sequence[Mapping[str, Any]], group: str) -> tuple[Step, .
     own = {
         name: item for name, item in own.items() if name.partition(".")[0] in PHASES
     }  # not another group's
+    ids = {name: str(_about(item).get("operation", name)) for name, item in own.items()}
     waits: dict[str, list[str]] = {name: [] for name in own}
     for name, item in own.items():
         for then in item.get("downstream_task_ids", ()):
             if (follower := then.removeprefix(prefix)) in waits:
-                waits[follower].append(name)
-    return tuple(_of_task(name, item, tuple(sorted(waits[name]))) for name, item in own.items())
+                waits[follower].append(ids[name])
+    return tuple(_of_task(ids[name], item, tuple(sorted(waits[name]))) for name, item in own.items())
 
 
 def _of_task(name: str, item: Mapping[str, Any], waits: tuple[str, ...]) -> Step:

@@ -90,6 +90,7 @@ def operation_json(
         "entries": [entry_json(item) for item in (log.entries.get(step.id, ()) if log else ())],
         "tries": task.tries if task else 0,
         "state": (task.state or "") if task else "",
+        "task": task.task_id if task else "",
     }
 
 

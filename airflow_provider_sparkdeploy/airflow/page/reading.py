@@ -5,7 +5,7 @@ This runs in the API server only. There is no Spark here, and none is started.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from airflow.models.xcom import XComModel
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from ..deploying import REPLANS, Deploying
+from ..deploying import Deploying, replans_of
 from ..keeping import recorded_of, unpack
 from .kept import drawn_plan, drawn_steps, fitting_view, groups, kept, log_of, serialized_tasks
 from .values import Kept, Log, Run, Step, Task
@@ -114,7 +114,7 @@ def _run(item: DagRun) -> Run:
     conf = item.conf if isinstance(item.conf, dict) else {}
     return Run(
         item.run_id, str(item.state), str(item.run_type), item.start_date, item.end_date, item.clear_number or 0,
-        item.triggering_user_name or "", int(conf.get(REPLANS, 0)),
+        item.triggering_user_name or "", replans_of(conf),
     )  # fmt: skip
 
 
@@ -132,31 +132,36 @@ def _xcoms(place: Deploying) -> Any:
     )
 
 
-def read_tasks(session: Session, place: Deploying, run_id: str) -> dict[str, Task]:
-    """The tasks of a run, by the names that they have within the deployment."""
-    return _tasks(session, place, [run_id]).get(run_id, {})
+def read_tasks(session: Session, place: Deploying, run_id: str, operations: Iterable[str]) -> dict[str, Task]:
+    """The tasks of a run, by the ids of their ``operations``, or by the names that they have within the
+    deployment."""
+    return _tasks(session, place, {run_id: operations}).get(run_id, {})
 
 
-def read_retried(session: Session, place: Deploying, run_ids: Sequence[str]) -> dict[str, dict[str, Task]]:
+def read_retried(
+    session: Session, place: Deploying, operations: Mapping[str, Iterable[str]]
+) -> dict[str, dict[str, Task]]:
     """Of several runs, the tasks that were tried more than once."""
-    return _tasks(session, place, run_ids, TaskInstance.try_number > 1)
+    return _tasks(session, place, operations, TaskInstance.try_number > 1)
 
 
 def _tasks(
-    session: Session, place: Deploying, run_ids: Sequence[str], *conditions: Any
+    session: Session, place: Deploying, operations: Mapping[str, Iterable[str]], *conditions: Any
 ) -> dict[str, dict[str, Task]]:
+    whole = {run: {place.task_id(name): name for name in names} for run, names in operations.items()}
     asked = select(
         TaskInstance.run_id,
         TaskInstance.task_id,
         TaskInstance.state,
         TaskInstance.try_number,
         TaskInstance.duration,
-    ).where(TaskInstance.dag_id == place.dag_id, TaskInstance.run_id.in_(run_ids), *conditions)
+    ).where(TaskInstance.dag_id == place.dag_id, TaskInstance.run_id.in_(whole), *conditions)
     found: dict[str, dict[str, Task]] = {}
     for run_id, task_id, state, tries, seconds in session.execute(asked):
-        if (name := place.own(task_id)) is not None:
+        name = whole[run_id].get(task_id) or place.own(task_id)
+        if name is not None:
             found.setdefault(run_id, {})[name] = Task(
-                name, str(state) if state else None, tries or 0, seconds
+                task_id, str(state) if state else None, tries or 0, seconds
             )
     return found
 

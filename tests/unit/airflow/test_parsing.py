@@ -52,7 +52,8 @@ def test_a_worker_builds_only_the_task_that_it_was_asked_for(tmp_path: Path) -> 
         "_AIRFLOW_PARSING_CONTEXT_TASK_ID": "setup.sales.orders.init.1",
     }
     done = parse(text, tmp_path, **asked)
-    assert done.stdout.strip().splitlines()[-1] == "['setup.sales.orders.init.1']", done.stderr
+    told = "['plan', 'record', 'setup.sales.orders.init.1']"  # the first two for others to be tied to
+    assert done.stdout.strip().splitlines()[-1] == told, done.stderr
 
 
 @pytest.mark.parametrize("factory", ["SparkDeployDag", "SparkRefreshDag"])
@@ -109,6 +110,19 @@ def test_the_params_of_the_dag_are_not_kept_by_every_task_again(tmp_path: Path) 
     )
     done = parse(text, tmp_path)
     assert done.stdout.strip().splitlines()[-1:] == ["1 True []"], done.stderr
+
+
+@pytest.mark.parametrize("factory", ["SparkDeployDag", "SparkRefreshDag"])
+def test_a_wish_for_several_runs_at_once_is_an_error_with_advice(tmp_path: Path, factory: str) -> None:
+    text = (
+        f"from airflow_provider_sparkdeploy import {factory}\n{factory}('d', repository='r', max_active_runs="
+    )
+    told = (
+        "ValueError: d: there is no max_active_runs=5: two runs of one deployment exclude each other. It is always 1: "
+        "leave it out."
+    )
+    assert told in parse(f"{text}5)", tmp_path).stderr
+    assert parse(f"{text}1)", tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ OURS = {
     for name in ("plan", "setup.a.t", "setup.b.v", "record")
 }
 TEAMS = {"extract", "report"}
+ALWAYS = {f"{group}.{name}" for group in ("lake", "lake_two") for name in ("plan", "record")}
 
 
 @pytest.fixture
@@ -104,20 +105,32 @@ def test_what_one_group_has_deployed_says_nothing_of_the_other(
 def test_a_worker_builds_its_task_and_those_of_the_team(
     repository: Path, kept: dict[str, str | None], monkeypatch: pytest.MonkeyPatch, task: str
 ) -> None:
-    """What the team writes is not ours to leave out. Nothing is read: what runs is in the run's plan."""
+    """What the team writes is not ours to leave out, and it may be tied to what is always there. Nothing is
+    read: what runs is in the run's plan."""
     asked_for(monkeypatch, task)
     dag = nightly(repository)
-    assert set(dag.task_dict) == {task} | TEAMS
+    assert set(dag.task_dict) == {task} | ALWAYS | TEAMS
+    assert dag.get_task(task).task_type == kind_of(task)
     assert dag.get_task(task).deploying.name == f"nightly:{task.partition('.')[0]}"
     assert kept == {}
 
 
-def test_a_worker_of_the_team_builds_nothing_of_ours(
+def kind_of(task: str) -> str:
+    """What works on a worker; what others are tied to there does nothing."""
+    kinds = {"plan": "SparkDeployPlanOperator", "record": "SparkDeployRecordOperator"}
+    return kinds.get(task.partition(".")[2], "SparkDeployOperator")
+
+
+def test_a_worker_of_the_team_has_what_its_tasks_are_tied_to(
     repository: Path, kept: dict[str, str | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An empty group stands between its neighbours without breaking the file."""
+    """And nothing else: a group stands between its neighbours as it does elsewhere."""
     asked_for(monkeypatch, "report")
-    assert set(nightly(repository).task_dict) == TEAMS
+    dag = nightly(repository)
+    assert set(dag.task_dict) == ALWAYS | TEAMS
+    assert dag.get_task("extract").downstream_task_ids == {"lake.plan", "lake_two.plan"}
+    assert dag.get_task("report").upstream_task_ids == {"lake.record", "lake_two.record"}
+    assert {dag.get_task(name).task_type for name in ALWAYS} == {"DeployTask"}
     assert kept == {}
 
 
@@ -126,7 +139,9 @@ def test_a_worker_of_another_dag_builds_nothing_of_ours(
 ) -> None:
     """A file may hold two DAGs with a group of the same name."""
     asked_for(monkeypatch, "lake.setup.a.t", dag="weekly")
-    assert set(nightly(repository).task_dict) == TEAMS
+    assert set(nightly(repository).task_dict) == ALWAYS | TEAMS
+    asked_for(monkeypatch, "lake.plan", dag="weekly")
+    assert nightly(repository).get_task("lake.plan").task_type == "DeployTask"
 
 
 def test_a_group_in_a_group_of_the_team(
@@ -143,7 +158,7 @@ def test_a_group_in_a_group_of_the_team(
     assert build() == expected
     for name in sorted(expected):
         asked_for(monkeypatch, name)
-        assert build() == {name}
+        assert build() == {name, "outer.lake.plan", "outer.lake.record"}
 
 
 def test_two_runs_at_once_are_refused(repository: Path, kept: dict[str, str | None]) -> None:
@@ -153,3 +168,13 @@ def test_two_runs_at_once_are_refused(repository: Path, kept: dict[str, str | No
         pytest.raises(ValueError, match=r"nightly: .* needs max_active_runs=1"),
     ):
         SparkDeployTaskGroup("lake", repository=repository)
+
+
+def test_a_stale_group_leaves_the_dag_of_the_team_alone(
+    repository: Path, kept: dict[str, str | None]
+) -> None:
+    """Another run of it would do the work of the team again. Who wants that can say so."""
+    assert nightly(repository).get_task("lake.plan").deploying.on_stale == "fail"
+    with DAG("weekly", schedule=None, max_active_runs=1) as dag:
+        SparkDeployTaskGroup("lake", repository=repository, on_stale="replan")
+    assert dag.get_task("lake.plan").deploying.on_stale == "replan"

@@ -13,6 +13,7 @@ from airflow.sdk import AssetWatcher
 
 from airflow_provider_sparkdeploy.airflow import keeping, triggers
 from airflow_provider_sparkdeploy.airflow.keeping import View
+from airflow_provider_sparkdeploy.airflow.sensors import RepositoryChangeSensor
 from airflow_provider_sparkdeploy.airflow.shown import Shown
 from airflow_provider_sparkdeploy.airflow.triggers import CatalogDriftTrigger, RepositoryChangeTrigger
 from airflow_provider_sparkdeploy.core.fingerprint import repository_fingerprint
@@ -233,3 +234,26 @@ def test_they_are_written_as_plain_values(repository: Path) -> None:
 def test_a_relative_folder_is_refused() -> None:
     with pytest.raises(ValueError, match="absolute"):
         RepositoryChangeTrigger(repository="shop")
+
+
+def test_overrides_are_given_as_a_dag_takes_them(repository: Path) -> None:
+    """A mapping was taken for its keys, and the watch complained for ever."""
+    (repository / "sparkdeploy.yaml").write_text("tokens: {place: here}\n")
+    given = {"tokens.place": "there"}
+    told = ["tokens.place=there"]
+    for kind in (RepositoryChangeTrigger, CatalogDriftTrigger):
+        trigger = kind(repository=repository, overrides=given)
+        assert trigger.serialize()[1]["overrides"] == told
+        assert kind(**trigger.serialize()[1]).serialize() == trigger.serialize()
+    trigger = RepositoryChangeTrigger(repository=repository, overrides=given, since="another")
+    payload, _ = trigger.news(None)
+    assert payload == {
+        "repository": str(repository),
+        "fingerprint": repository_fingerprint(repository, overrides=told),
+    }
+    sensor = RepositoryChangeSensor(
+        task_id="wait", repository=repository, overrides=given, since=payload["fingerprint"]
+    )
+    waiting, trigger = sensor._first_look()
+    assert waiting is None
+    assert trigger.serialize()[1]["overrides"] == told

@@ -6,7 +6,7 @@ import json
 import time
 from pathlib import Path
 
-from cli_calls import FILES, ORDERS, Shop
+from cli_calls import CYCLE, FILES, ORDERS, Shop
 
 MORE = "-- //// CHANGE name=more\nALTER TABLE s.orders ADD COLUMNS (b INT);\n"
 
@@ -172,3 +172,26 @@ def test_all_reasons_of_very_many_objects_are_explained(tmp_path: Path) -> None:
     assert text.count("modified, s/view/v0.sql:1") == 1
     assert len(found["chains"]) == 1000
     assert [len(chain) for chain in found["chains"]] == sorted(len(chain) for chain in found["chains"])
+
+
+def test_a_member_of_a_cycle_names_what_computes_it(tmp_path: Path) -> None:
+    shop = Shop(tmp_path, CYCLE)
+    shop.call("baseline")
+    shop.edit("g/materialized_view/b.sql", CYCLE["g/materialized_view/b.sql"].replace("< 9", "< 8"))
+    assert shop.call("explain", "g.b").stdout.startswith("materialized_view g.b: setup.g.a.fixpoint\n")
+    assert shop.json("explain", "g.b", "--format", "json")["operations"] == ["setup.g.a.fixpoint"]
+    shop.edit(
+        "g/materialized_view/a.sql",
+        CYCLE["g/materialized_view/a.sql"].replace("g.base", "g.base WHERE x > 1"),
+    )
+    blocked = shop.call("explain", "g.b", "--select", "g.a").stdout
+    assert "blocked: setup.g.a.fixpoint: g.b, which is computed with it, has changed" in blocked
+
+
+def test_a_migration_that_is_redeployed_with_others_says_that_it_runs_once(tmp_path: Path) -> None:
+    migration = "-- //// CHANGE name=a\nINSERT INTO s.t SELECT x FROM s.v;\n"
+    files = {"s/view/v.sql": "CREATE VIEW s.v AS SELECT 1 AS x", "s/migration/m.sql": migration}
+    shop = Shop(tmp_path, files)
+    shop.call("baseline")
+    shop.edit("s/view/v.sql", "CREATE VIEW s.v AS SELECT 2 AS x")
+    assert "It runs once" in shop.call("explain", "s.m").stdout

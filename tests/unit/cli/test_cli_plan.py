@@ -91,6 +91,70 @@ def test_a_cycle_is_shown_as_what_is_computed_together(tmp_path: Path) -> None:
     assert re.search(r"fixpoint -- compute g\.a, g\.b together", text)
 
 
+def test_where_one_member_of_a_cycle_changed_every_member_has_a_line(tmp_path: Path) -> None:
+    shop = Shop(tmp_path, CYCLE)
+    shop.call("baseline")
+    shop.edit("g/materialized_view/b.sql", CYCLE["g/materialized_view/b.sql"].replace("< 9", "< 8"))
+    text = shop.call("plan").stdout
+    assert line_of(text, "g.b (mat") == "~ g.b (materialized_view)  # modified, g/materialized_view/b.sql:1"
+    assert line_of(text, "-- with") == "fixpoint -- with g.a"
+    assert line_of(text, "-- compute") == "fixpoint -- compute g.a, g.b together, until nothing is added"
+    assert "Plan: 2 to change; 1 operation." in text
+
+
+def test_a_member_of_a_cycle_that_nothing_makes_dirty_is_computed_with_the_others(tmp_path: Path) -> None:
+    quiet = CYCLE["sparkdeploy.yaml"] + "propagation: {schema: false}\n"
+    files = {
+        path.replace("g/materialized_view/b", "h/materialized_view/b"): re.sub(r"g\.b\b", "h.b", text)
+        for path, text in CYCLE.items()
+    }
+    b = "-- //// METADATA replacement=true\n" + files["h/materialized_view/b.sql"]
+    shop = Shop(tmp_path, files | {"h/materialized_view/b.sql": b, "sparkdeploy.yaml": quiet})
+    shop.call("baseline")
+    shop.edit("h/materialized_view/b.sql", b.replace("< 9", "< 8"))
+    text = shop.call("plan").stdout
+    assert line_of(text, "g.a (mat") == "~ g.a (materialized_view)  # computed with h.b"
+    assert line_of(text, "h.b (mat") == "~ h.b (materialized_view)  # modified, h/materialized_view/b.sql:2"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lines", "counted"),
+    [
+        (
+            {"s/table/x.sql": "CREATE TABLE s.x (a INT)"},
+            {"s/migration/x.sql": "-- //// CHANGE name=a\nINSERT INTO y VALUES (1);\n"},
+            ["- s.x (table)  # was a table, s/migration/x.sql:1", "~ s.x (migration)  # as above"],
+            "1 to drop, 1 to run; 2 operations, 1 destructive.",
+        ),
+        (
+            {"s/view/x.sql": "CREATE VIEW s.x AS SELECT 1 AS a"},
+            {"s/sink/x.sql": "INSERT INTO y VALUES (1);"},
+            ["- s.x (view)  # was a view, s/sink/x.sql:1", "~ s.x (sink)  # as above"],
+            "1 to drop, 1 to run; 2 operations.",
+        ),
+        (
+            {"s/sink/x.sql": "INSERT INTO y VALUES (1);"},
+            {"s/view/x.sql": "CREATE VIEW s.x AS SELECT 1 AS a"},
+            ["+ s.x (view)  # was a sink, s/view/x.sql:1"],
+            "1 to create; 1 operation.",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_dropped_for_what_only_runs_is_counted_as_dropped(
+    tmp_path: Path, before: dict[str, str], after: dict[str, str], lines: list[str], counted: str
+) -> None:
+    shop = Shop(tmp_path, before)
+    shop.call("baseline")
+    (shop.root / next(iter(before))).unlink()
+    for path, text in after.items():
+        shop.edit(path, text)
+    text = shop.call("plan").stdout
+    assert [line.strip() for line in text.splitlines() if "s.x (" in line] == lines
+    assert f"Plan: {counted}" in text
+    rows = [line for line in shop.call("plan", "--format", "markdown").stdout.splitlines() if "`s.x`" in line]
+    assert [row.split("`")[1] for row in rows] == [line.split()[0] for line in lines]
+
+
 @pytest.mark.parametrize(("changed", "options", "code"), [
     (False, (), 0), (True, (), 0), (False, ("--detailed-exitcode",), 0), (True, ("--detailed-exitcode",), 2),
     (True, ("--detailed-exitcode", "--select", "t.alone"), 0), (True, ("--detailed-exitcode", "--format", "json"), 2),
@@ -156,6 +220,18 @@ def test_a_rollback_undoes_what_the_older_repository_does_not_have(shop: Shop) -
     text = shop.call("rollback", "--plan").stdout
     assert "# rolls back more" in text
     assert "DROP COLUMN b" in text
+
+
+def test_a_rollback_of_a_file_that_is_gone_is_a_drop(shop: Shop) -> None:
+    shop.edit(
+        "t/table/rest.sql",
+        "-- //// CHANGE name=init\nCREATE TABLE t.rest (a INT);\n-- // ROLLBACK\nDROP TABLE t.rest;\n",
+    )
+    shop.call("baseline")
+    (shop.root / "t/table/rest.sql").unlink()
+    text = shop.call("rollback", "--plan").stdout
+    assert line_of(text, "t.rest (") == "- t.rest (table)  # removed"
+    assert "Plan: 1 to drop; 1 operation, 1 destructive." in text
 
 
 def test_operations_are_told_when_only_the_log_learns_something(deployed: Shop) -> None:

@@ -261,6 +261,39 @@ def test_an_edit_that_changes_no_reference_resolves_nothing_anew(
     assert resolved == ["s/view/v.sql"] * 2
 
 
+def test_a_name_that_was_a_broken_file_is_missing_once_the_file_is_gone(root: Path) -> None:
+    del_broken(root)
+    write(root, {"s/view/v.sql": "//// METADATA dependencies=broken\nCREATE VIEW s.v AS SELECT 1"})
+    write(root, {"s/view/broken.sql": "CREATE VIEW s.broken AS SELECT 'x"})
+    assert not build_graph(open_repository(root)).problems  # it is said of the file
+    del_broken(root)
+    (problem,) = build_graph(open_repository(root)).problems
+    assert problem.code == "SD301"
+
+
+def test_another_kind_of_the_same_name_is_another_world(root: Path) -> None:
+    del_broken(root)
+    write(root, {"s/view/v.sql": "CREATE VIEW s.v AS SELECT f(1) FROM s.t"})
+    assert build_graph(open_repository(root)).depends_on["s", "v"] == (("s", "f"), ("s", "t"))
+    (root / "s/function/f.sql").unlink()
+    write(root, {"s/view/f.sql": "CREATE VIEW s.f AS SELECT 1"})
+    assert build_graph(open_repository(root)).depends_on["s", "v"] == (("s", "t"),)
+
+
+def test_results_that_are_outdated_do_not_grow_the_pack_without_end(
+    root: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "_SPARE", 0)
+    del_broken(root)
+    sizes = []
+    for number in range(30):
+        write(root, {"s/view/v.sql": f"CREATE VIEW s.v AS SELECT * FROM raw.t{number}"})
+        build_graph(open_repository(root))
+        sizes.append(packs(folder)[0].stat().st_size)
+    assert max(sizes) < 4 * sizes[0]
+    assert same(open_repository(root), open_repository(root, use_cache=False))
+
+
 def del_broken(root: Path) -> None:
     (root / "s/view/broken.sql").unlink()
 
@@ -343,13 +376,16 @@ def test_a_warm_run_imports_neither_sqlglot_nor_networkx(
 
 
 def test_objects_survive_being_packed() -> None:
-    for path, text in FILES.items():
+    squashed = "-- //// CHANGE name=b baselinedChanges=a\nSELECT 1;\n-- //// CHANGE name=c baselinedChanges=b\nSELECT 2;\n"
+    for path, text in (*FILES.items(), ("s/table/squashed.sql", squashed)):
         if "/" not in path:
             continue
         schema, kind, file = path.split("/")
         source = Source(path, schema, kind, file.rpartition(".")[0], text, ("lake", "s"), "dev")  # type: ignore[arg-type]
         found = parse_object(source)
-        assert cache.unpack(cache.pack(found)) == found
+        packed = cache.pack(found)
+        found_again = cache.unpack(packed) if found.object else None
+        assert (found_again, cache.problems_of(packed)) == found
 
 
 def test_the_folder_is_the_users_unless_one_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_sparkdeploy.core.csvdata import DataFile, create_sql, read_data
+from airflow_provider_sparkdeploy.core.csvdata import DataFile, create_sql, load_sql, read_data
 from airflow_provider_sparkdeploy.core.diagnostics import Diagnostic
 
 
@@ -191,3 +191,12 @@ def test_a_key_column_named_twice_is_reported() -> None:
 
 def test_no_cell_can_pass_for_two() -> None:
     assert read("k,v,w\n1,a\x1eb,c\n").hash != read("k,v,w\n1,a,b\x1ec\n").hash
+
+
+def test_the_columns_that_are_loaded_are_named_and_not_part_of_the_hash() -> None:
+    """Spark inserts by position, and a table keeps the order in which its columns were made."""
+    found = read("k,b,a\n1,2,3\n")
+    assert load_sql(("s", "d"), found).startswith(
+        "INSERT OVERWRITE TABLE `s`.`d` (`k`, `b`, `a`)\nSELECT CAST(`k` AS bigint) AS `k`, "
+    )
+    assert found.hash == "1:8232131f8b703f9bf82f1c7d4788983b594610ad2a8a8dcff79d6fc2660e05a5"

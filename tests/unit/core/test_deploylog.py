@@ -72,6 +72,9 @@ EFFECTS: list[Effect] = [
     PutObject(DeployedObject(ObjectName("s", "v"), "view", ("s", "v"), comment=None, definition=TableDef())),
     PutChange(NAME, DeployedChange("init", (), 0)),
     PutChange(NAME, DeployedChange("ünï", ("1:a",), 2, "text", ("undo",)), ("alt", "älter")),
+    PutChange(
+        NAME, DeployedChange("c", ("1:a",), 1, baselines=("z",), squashed=(("z", ("ü", "x")),)), ("z",)
+    ),
     DropChange(NAME, "ünï"),
     PutIndex(NAME, DeployedIndex("i", "1:i", "CREATE INDEX i")),
     PutIndex(NAME, DeployedIndex("i", "1:i", "CREATE INDEX i", "etl")),
@@ -505,7 +508,9 @@ def test_a_log_reads_the_same_with_a_snapshot_and_without(
 ) -> None:
     monkeypatch.setenv("SPARKDEPLOY_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(deploylog, "_WORTH_A_SNAPSHOT", 100)
-    change = DeployedChange("c", ("h",), 1, "text", ("undo",), 1, (Node("a", "b", "c"),))
+    change = DeployedChange(
+        "c", ("h",), 1, "text", ("undo",), 1, (Node("a", "b", "c"),), ("z",), (("z", ("x", "y")),)
+    )
     write(log, Entry("noted", "r", "t", effects=(PutObject(FULL), PutChange(NAME, change))))
     first = log.read().state
     (snapshot,) = (tmp_path / "cache").glob("*.state")

@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from sketch import Files, codes, deploy, everything, healthy, ids, known, name, operation, plan, run, step
+from sketch import (
+    Files,
+    codes,
+    deploy,
+    everything,
+    healthy,
+    ids,
+    known,
+    name,
+    operation,
+    plan,
+    repository,
+    run,
+    step,
+)
 
 from airflow_provider_sparkdeploy.core.names import ObjectName
 from airflow_provider_sparkdeploy.core.planner import Planned
@@ -221,6 +237,14 @@ def test_new_columns_of_data_make_its_table_anew() -> None:
     assert ids(planned) == ["teardown.s.x", "setup.s.x.create", "setup.s.x.load"]
 
 
+def test_how_data_was_loaded_before_is_no_difference() -> None:
+    found = healthy({"s/data/x.csv": "-- //// METADATA keys=k\nk,v\n1,1\n"})
+    state, x = everything(found), name("s.x")
+    before = {x: replace(state[x], text=state[x].text.replace(" (`k`, `v`)", "", 1), digest="")}
+    assert before[x].text != state[x].text
+    assert ids(plan(found, before)) == []
+
+
 def test_a_changed_row_is_loaded_also_where_the_header_has_a_comment() -> None:
     before = {"s/data/x.csv": "-- //// METADATA keys=k comment=hello\nk,v\n1,1\n"}
     after = {"s/data/x.csv": "-- //// METADATA keys=k comment=hello\nk,v\n1,2\n"}
@@ -382,6 +406,74 @@ def test_a_baselined_change_that_stays_in_the_file_never_runs_beside_what_stands
 def test_an_inactive_baseline_baselines_nothing() -> None:
     planned = step(table(INIT, ADD_B), table(SQUASHED.replace("name=all", "name=all INACTIVE")))
     assert codes(planned) == ["SD401", "SD401"]
+
+
+AGAIN = "//// CHANGE name=again baselinedChanges={}\nCREATE TABLE s.t (a INT, b INT);\n"
+
+
+@pytest.mark.parametrize(
+    ("deployed", "files"),
+    [
+        (table(SQUASHED), table(AGAIN.format("all,init,add_b"))),
+        (table(SQUASHED), table(AGAIN.format("all"))),
+        (table(SQUASHED), table(SQUASHED, AGAIN.format("all"))),
+        (table(INIT, ADD_B), table(SQUASHED, AGAIN.format("all"))),
+        (table(INIT, ADD_B), table(SQUASHED, AGAIN.format("all,init,add_b"))),
+        (table(INIT, ADD_B), table(INIT, ADD_B, SQUASHED, AGAIN.format("all"))),
+        (table(INIT, SQUASHED.replace("init,add_b", "init")), table(SQUASHED, AGAIN.format("all"))),
+    ],
+)
+def test_a_squash_may_be_squashed_again(deployed: Files, files: Files) -> None:
+    fresh = plan(healthy(files))
+    assert ids(fresh) == ["setup.s.t.again.1"]
+    clean_after(files, {}, fresh)
+    before = deploy(healthy(deployed))
+    noted = plan(healthy(files), before)
+    assert (ids(noted), noted.plan.diagnostics) == ([], ())
+    assert [change.name for change in run(noted.plan, before)[name("s.t")].changes] == ["again"]
+    clean_after(files, before, noted)
+
+
+def test_a_squash_of_a_squash_of_a_squash() -> None:
+    """Each was written when nobody thought of the ones before any more, and the log has them."""
+    state = deploy(healthy(table(INIT, ADD_B)))
+    third = AGAIN.format("again,all,init,add_b").replace("name=again", "name=third")
+    for files in (table(SQUASHED), table(AGAIN.format("all")), table(third)):
+        planned = plan(healthy(files), state)
+        assert (ids(planned), planned.plan.diagnostics) == ([], ())
+        state = run(planned.plan, state)
+    assert [change.name for change in state[name("s.t")].changes] == ["third"]
+
+
+def test_a_squash_of_a_squash_of_which_some_is_deployed_is_fatal() -> None:
+    planned = step(table(INIT), table(SQUASHED, AGAIN.format("all")))
+    (error,) = planned.plan.errors
+    assert (error.code, error.line) == ("SD403", 3)
+    assert "add_b is not deployed" in error.message
+    planned = step(table(INIT, ADD_B), table(AGAIN.format("all,init,add_b")))
+    (error,) = planned.plan.errors
+    assert error.code == "SD403"
+    assert "but all is not deployed" in error.message, "nobody knows what it was"
+
+
+def test_a_squash_that_is_not_deployed_to_its_end_is_not_there() -> None:
+    two = SQUASHED + "SELECT 1;\n"
+    state = first_statements(table(ADD_C, two), 2)
+    assert [change.complete for change in state[name("s.t")].changes] == [True, False]
+    assert codes(plan(healthy(table(two, AGAIN.format("add_c,all"))), state)) == ["SD403"]
+
+
+@pytest.mark.parametrize(
+    ("files", "line", "names"),
+    [
+        (table(SQUASHED.replace("init,", "all,init,")), 1, "all has itself"),
+        (table(INIT, SQUASHED.replace("add_b", "again"), AGAIN.format("all")), 3, "all, again"),
+    ],
+)
+def test_changes_that_stand_for_each_other_are_an_error(files: Files, line: int, names: str) -> None:
+    (error,) = plan(repository(files)).plan.errors
+    assert (error.code, error.where) == ("SD145", f"s/table/t.sql:{line}")
+    assert names in error.message
 
 
 # --- INACTIVE ----------------------------------------------------------------------------
@@ -946,6 +1038,25 @@ def test_a_baselined_change_is_rolled_back_in_the_order_of_the_file() -> None:
     noted = run(plan(healthy(table(squashed, R_ADD_C)), state).plan, state)
     planned = plan(healthy({}), noted, rollback=True)
     assert [item.sql for item in planned.plan.operations][-1] == "DROP TABLE s.t"
+
+
+@pytest.mark.parametrize("older", [table(INIT, ADD_B), table(SQUASHED), table(SQUASHED, INIT, ADD_B)])
+@pytest.mark.parametrize("again", ["all", "all,init,add_b"])
+def test_a_squash_of_a_squash_comes_apart_into_what_the_older_repository_has(
+    older: Files, again: str
+) -> None:
+    state = deploy(healthy(table(INIT, ADD_B)))
+    for files in (table(SQUASHED), table(AGAIN.format(again))):
+        state = run(plan(healthy(files), state).plan, state)
+    planned = plan(healthy(older), state, rollback=True)
+    assert (ids(planned), planned.plan.errors) == ([], ())
+    state = run(planned.plan, state)
+    assert known(state) == known(everything(healthy(older)))
+
+
+def test_a_squash_of_which_the_older_repository_has_only_some_stays_whole() -> None:
+    state = everything(healthy(table(SQUASHED)))
+    assert codes(plan(healthy(table(INIT)), state, rollback=True)) == ["SD405"]
 
 
 # --- the whole source graph comes first --------------------------------------------------

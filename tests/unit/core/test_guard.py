@@ -321,6 +321,60 @@ def test_what_a_selection_leaves_dirty_is_said() -> None:
     assert "t.b" in warning.message
 
 
+def left_behind(planned: Planned) -> str:
+    (warning,) = planned.plan.warnings
+    assert warning.code == "SD503"
+    return warning.message.rpartition(": ")[2]
+
+
+def test_what_a_selection_leaves_changed_is_said_though_no_rule_leads_to_it() -> None:
+    script = "//// CHANGE name=init\nCREATE TABLE s.script (x INT);\n"
+    data = "//// METADATA keys=x\nx\n1\n"
+    index = "CREATE TABLE s.indexed (x INT);\n//// INDEX name=i\nCREATE INDEX i ON s.indexed (x)"
+    before = {
+        "s/view/a.sql": "CREATE VIEW s.a AS SELECT 1 AS x",
+        "s/view/same.sql": "CREATE VIEW s.same AS SELECT 1 AS x",
+        "s/view/gone.sql": "CREATE VIEW s.gone AS SELECT 1 AS x",
+        "s/table/script.sql": script,
+        "s/table/indexed.sql": index,
+        "s/table/remark.sql": "CREATE TABLE s.remark (x INT)",
+        "s/view/others.sql": "//// METADATA lifecycle=external\nCREATE VIEW s.others AS SELECT 1 AS x",
+        "s/view/off.sql": "//// METADATA INACTIVE\nCREATE VIEW s.off AS SELECT 1 AS x",
+        "s/data/d.csv": data,
+    }
+    after = {
+        path: text.replace("1 AS x", "2 AS x") for path, text in before.items() if "gone" not in path
+    } | {
+        "s/view/same.sql": before["s/view/same.sql"],
+        "s/view/new.sql": "CREATE VIEW s.new AS SELECT 1 AS x",
+        "s/table/script.sql": script + "//// CHANGE name=more\nALTER TABLE s.script ADD COLUMNS (y INT);\n",
+        "s/table/indexed.sql": index.replace("(x)", "(X, x)"),
+        "s/table/remark.sql": "//// METADATA comment=why\nCREATE TABLE s.remark (x INT)",
+        "s/data/d.csv": data + "2\n",
+    }
+    off = "propagation: {schema: false, compute: false}"
+    planned = step(before, after, off, select=("same",))
+    assert ids(planned) == []
+    assert left_behind(planned) == "s.a, s.d, s.gone, s.indexed, s.new, s.remark, s.script"
+    assert left_behind(step(before, after, off, exclude=("gone", "new"))) == "s.gone, s.new"
+    assert step(before, before, off, select=("same",)).plan.warnings == ()
+
+
+def test_a_changed_member_of_a_cycle_that_is_not_selected_is_said() -> None:
+    files = {
+        "s/materialized_view/a.sql": "CREATE MATERIALIZED VIEW s.a (x INT) AS SELECT x FROM s.b UNION SELECT 1 AS x",
+        "s/materialized_view/b.sql": "CREATE MATERIALIZED VIEW s.b (x INT) AS SELECT x FROM s.a UNION SELECT 2 AS x",
+    }
+    changed = files | {
+        "s/materialized_view/b.sql": files["s/materialized_view/b.sql"].replace("2 AS", "3 AS")
+    }
+    settings = "allow_circular: true\npropagation: {schema: false, compute: false}"
+    planned = step(files, changed, settings, select=("s.a",))
+    assert (ids(planned), left_behind(planned)) == ([], "s.b")
+    assert step(files, changed, settings, select=("s.a", "s.b")).plan.warnings == ()
+    assert step(files, changed, settings, select=("s.b",)).plan.warnings == (), "a is computed with it"
+
+
 @pytest.mark.parametrize("select", ["s.a", "s.b"])
 def test_one_member_of_a_component_that_is_not_deployed_cannot_be_computed_alone(select: str) -> None:
     files = {

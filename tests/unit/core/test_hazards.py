@@ -187,6 +187,56 @@ def test_a_view_that_reads_a_dropped_column_is_an_error_where_it_is_certain(
     )
 
 
+@pytest.mark.parametrize(
+    ("column", "query"),
+    [
+        ("date", "SELECT date '2020-01-01' AS d FROM ice.s.t"),
+        ("day", "SELECT dateadd(day, 1, ts) AS d FROM ice.s.t"),
+        ("x", "SELECT transform(arr, x -> x + 1) AS a FROM ice.s.t"),
+        ("x", "SELECT y x FROM ice.s.t ORDER BY x"),
+        ("x", "SELECT x.y FROM ice.s.t x"),
+        ("x", "SELECT y FROM ice.s.t JOIN range(3) r(x) ON x = y"),
+        ("user", "SELECT user AS u FROM ice.s.t WHERE ts < current_date"),
+    ],
+)
+def test_a_word_that_is_no_column_is_no_alarm(column: str, query: str) -> None:
+    """The view is right before and after: nothing could disarm an error."""
+    kept = "CREATE TABLE ice.s.t (y INT, ts TIMESTAMP, arr ARRAY<INT>"
+    view = {"s/view/v.sql": f"CREATE VIEW ice.s.v AS {query}"}
+    planned = step(
+        {"s/table/t.sql": f"{kept}, `{column}` INT)", **view}, {"s/table/t.sql": f"{kept})", **view}, ICEBERG
+    )
+    assert codes(planned) == codes(planned, "warning") == []
+    assert "setup.s.v" in ids(planned), "it was judged"
+
+
+@pytest.mark.parametrize(
+    ("statement", "errors", "warnings"),
+    [
+        ("INSERT INTO ice.s.o (x, y) SELECT 1, y FROM ice.s.t", [], []),
+        ("INSERT INTO ice.s.o SELECT o.x, t.y FROM ice.s.t t JOIN ice.s.o o ON o.y = t.y", [], []),
+        ("DELETE FROM ice.s.t WHERE y < date '2020-01-01' AND x < 1", ["SD410"], []),
+        ("DELETE FROM ice.s.t x WHERE x.y < 1", [], []),
+        ("INSERT INTO ice.s.o SELECT x, 1 FROM ice.s.t", ["SD410"], []),
+        ("INSERT INTO ice.s.o SELECT x, 1 FROM ice.s.t t JOIN far.away.u u ON t.y = u.y", [], ["SD412"]),
+        ("ALTER TABLE ice.s.t ALTER COLUMN x COMMENT 'gone'", [], ["SD412"]),
+    ],
+)
+def test_a_migration_is_judged_by_the_columns_that_it_reads(
+    statement: str, errors: list[str], warnings: list[str]
+) -> None:
+    before = {
+        "s/table/t.sql": "CREATE TABLE ice.s.t (y INT, x INT)",
+        "s/table/o.sql": "CREATE TABLE ice.s.o (x INT, y INT)",
+    }
+    after = before | {
+        "s/table/t.sql": "CREATE TABLE ice.s.t (y INT)",
+        "s/migration/m.sql": f"//// CHANGE name=one\n{statement};\n",
+    }
+    planned = step(before, after, ICEBERG)
+    assert (codes(planned), codes(planned, "warning")) == (errors, warnings)
+
+
 def test_a_list_of_columns_does_not_read_them() -> None:
     before = {
         "s/table/t.sql": "CREATE TABLE ice.s.t (a INT, b INT)",

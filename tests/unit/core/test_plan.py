@@ -3,8 +3,23 @@
 from __future__ import annotations
 
 import pytest
-from sketch import Files, ancestors, codes, deploy, everything, healthy, ids, name, operation, plan, run, step
+from sketch import (
+    Files,
+    ancestors,
+    codes,
+    deploy,
+    everything,
+    healthy,
+    ids,
+    name,
+    operation,
+    plan,
+    repository,
+    run,
+    step,
+)
 
+from airflow_provider_sparkdeploy.core.diagnostics import SparkDeployError
 from airflow_provider_sparkdeploy.core.drafts import Header
 from airflow_provider_sparkdeploy.core.operations import operation_id
 from airflow_provider_sparkdeploy.core.planner import Planned
@@ -471,6 +486,40 @@ def test_a_refresh_alone_builds_the_indexes_again_too() -> None:
         planned.plan, everything(found), planned.plan.operations[:1]
     )  # as where none but refreshes run
     assert ids(plan(found, half)) == ["setup.s.m.i.index"]
+
+
+CHAIN = {
+    "s/table/t.sql": "CREATE TABLE s.t (a INT)",
+    "s/view/v.sql": "CREATE VIEW s.v AS SELECT a FROM s.t",
+    "s/materialized_view/m.sql": "CREATE MATERIALIZED VIEW s.m AS SELECT a FROM s.v",
+    "s/materialized_view/n.sql": "CREATE MATERIALIZED VIEW s.n AS SELECT a FROM s.m",
+}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "refreshed"),
+    [
+        ({"s/view/v.sql": "CREATE VIEW s.v AS SELECT ${none} FROM s.t"}, ["setup.s.m", "setup.s.n"]),
+        ({"s/table/t.sql": "//// NOTHING\nCREATE TABLE s.t (a INT)"}, ["setup.s.m", "setup.s.n"]),
+        ({"s/materialized_view/m.sql": "CREATE MATERIALIZED VIEW s.m AS SELECT ${none}"}, ["setup.s.n"]),
+        ({"s/view/w.sql": "//// METADATA dependencies=s.nothing\nCREATE VIEW s.w AS SELECT 1"}, ["setup.s.m", "setup.s.n"]),
+        ({"s/view/v.sql": "CREATE VIEW s.v AS SELECT a FROM s.n"}, None),  # a cycle that nobody may compute
+    ],
+)  # fmt: skip
+def test_a_refresh_needs_nothing_of_files_that_have_errors(
+    wrong: dict[str, str], refreshed: list[str] | None
+) -> None:
+    state = everything(healthy(CHAIN))
+    found = repository({**CHAIN, **wrong})
+    with pytest.raises(SparkDeployError):
+        make_refresh(found, state)
+    if refreshed is None:
+        with pytest.raises(SparkDeployError):
+            make_refresh(found, state, despite_errors=True)
+        return
+    planned = make_refresh(found, state, despite_errors=True)
+    assert ids(planned) == refreshed
+    assert run(planned.plan, state) == state  # also what it says of dependencies
 
 
 def test_the_indexes_of_a_component_are_rebuilt_behind_its_fixpoint() -> None:

@@ -36,6 +36,9 @@ MONOTONE = {
     "qualified": "SELECT DISTINCT a FROM s.m",
     "other schema": "SELECT count(*) AS a FROM x.m GROUP BY a UNION SELECT a FROM m",
     "inner join": "SELECT DISTINCT m.a, n.b FROM m JOIN n ON m.a = n.a INNER JOIN o ON o.a = n.b",
+    "comma before a right join": "SELECT DISTINCT m.a FROM s.m, p RIGHT JOIN o USING (a)",
+    "comma before a full join": "SELECT DISTINCT m.a FROM m JOIN n ON m.a = n.a\n, p FULL JOIN o ON p.a = o.a",
+    "comma between joins": "SELECT DISTINCT m.a FROM p RIGHT JOIN m USING (a), o LEFT JOIN p x USING (a)",
     "cross join": "SELECT DISTINCT m.a FROM m CROSS JOIN n, o",
     "natural join": "SELECT DISTINCT a FROM m NATURAL JOIN n",
     "using": "SELECT DISTINCT a FROM m JOIN n USING (a)",
@@ -155,6 +158,7 @@ MONOTONE = {
     "group by position": "SELECT a + 1, b FROM m GROUP BY 1, 2",
     "group by expression": "SELECT a + 1 AS k FROM m GROUP BY a + 1",
     "group by alias": "SELECT a + 1 AS k, b FROM m GROUP BY k, b",
+    "group by alias, of a table": "SELECT k.a + 1 AS k FROM m k GROUP BY k",
     "group by qualified": "SELECT m.a, b FROM m JOIN o ON m.a = o.c GROUP BY a, m.b",
     "group by star": "SELECT * FROM m GROUP BY a, b",
     "group by tuple": "SELECT a, b FROM m GROUP BY (a, b)",
@@ -168,6 +172,10 @@ REFUSED = {
     "left join, self": ("SELECT DISTINCT x.a FROM m x LEFT JOIN m y ON x.a = y.b", {("LEFT JOIN", "m")}),
     "left join of two members": ("SELECT DISTINCT m.a FROM m LEFT JOIN n ON m.a = n.a", {("LEFT JOIN", "n")}),
     "right join": ("SELECT DISTINCT o.a FROM m RIGHT JOIN o ON m.a = o.a", {("RIGHT JOIN", "m")}),
+    "right join behind a comma": ("SELECT DISTINCT o.a FROM o, m RIGHT JOIN p USING (a)", {("RIGHT JOIN", "m")}),
+    "left join behind a comma": ("SELECT DISTINCT o.a FROM m, o LEFT JOIN n USING (a)", {("LEFT JOIN", "n")}),
+    "cross join before a right join": ("SELECT DISTINCT o.a FROM m CROSS JOIN p RIGHT JOIN o USING (a)", {("RIGHT JOIN", "m")}),
+    "right join before a comma": ("SELECT DISTINCT o.a FROM m RIGHT JOIN p USING (a), o", {("RIGHT JOIN", "m")}),
     "full join": ("SELECT DISTINCT m.a FROM m FULL JOIN o ON m.a = o.a", {("FULL JOIN", "m")}),
     "full outer join, right": ("SELECT DISTINCT m.a FROM o FULL OUTER JOIN m ON m.a = o.a", {("FULL JOIN", "m")}),
     "full join, both": (
@@ -424,6 +432,14 @@ REFUSED = {
     "group by, alias made of keys": ("SELECT a, a + 1 AS b FROM m GROUP BY b, a", {("GROUP BY", "")}),
     "group by, position of a star": ("SELECT *, a FROM m GROUP BY 1, 2", {("GROUP BY", "")}),
     "group by, position too high": ("SELECT a FROM m GROUP BY 1, 2", {("GROUP BY", "")}),
+    "group by, alias made of the key": ("SELECT abs(a) AS a FROM m GROUP BY a", {("GROUP BY", "")}),
+    "group by, day of the key": ("SELECT date_trunc('day', a) AS a FROM m GROUP BY a", {("GROUP BY", "")}),
+    "group by, default of the key": ("SELECT coalesce(a, 0) a FROM m GROUP BY a", {("GROUP BY", "")}),
+    "group by, rest of the key": ("SELECT a % 2 AS a FROM m GROUP BY a", {("GROUP BY", "")}),
+    "group by, cast of the key": ("SELECT cast(m.a AS int) a FROM m GROUP BY a", {("GROUP BY", "")}),
+    "group by, key in other case": ("SELECT lower(a) AS A FROM m GROUP BY a", {("GROUP BY", "")}),
+    "group by, field of the key": ("SELECT a.f AS a FROM m GROUP BY a", {("GROUP BY", "")}),
+    "group by, through another alias": ("SELECT abs(a) AS k, k AS a FROM m GROUP BY a", {("GROUP BY", "")}),
     "group by, merged column": ("SELECT m.a FROM o RIGHT JOIN m USING (a) GROUP BY a, m.a", {("GROUP BY", "")}),
     "group by, field of a struct": ("SELECT x.a, x FROM m GROUP BY a, x", {("GROUP BY", "")}),
     "group by, star without a column": ("SELECT * EXCEPT (a) FROM m GROUP BY a, b", {("GROUP BY", "")}),
@@ -449,6 +465,71 @@ def test_monotone(query: str) -> None:
 @pytest.mark.parametrize(("query", "expected"), REFUSED.values(), ids=REFUSED)
 def test_refused(query: str, expected: set[tuple[str, str]]) -> None:
     assert found(query) == expected
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "TIMESTAMP 'now'",
+        "DATE 'today'",
+        "CAST('NOW' AS timestamp)",
+        "'now'::timestamp",
+        "try_cast(' now ' AS date)",
+        "date('yesterday')",
+        "timestamp('now')",
+        "to_date('today')",
+        "to_timestamp('now')",
+        "CAST('no' || 'w' AS timestamp)",
+        "date_add('today', 1)",
+        "year('tomorrow')",
+        "coalesce(b, 'now')",
+        "CASE WHEN a = 1 THEN b ELSE 'now' END",
+        "if(a = 1, 'now', b)",
+        "timestamp_ntz 'now'",
+        "b < 'now'",
+        "b BETWEEN 'epoch' AND 'today'",
+        "b IN ('today')",
+    ],
+)
+def test_a_text_that_becomes_the_clock(value: str) -> None:
+    """As Spark reads it: what a date is made of, or stands beside one."""
+    for query in (
+        f"SELECT DISTINCT {value} AS v FROM m",
+        f"SELECT DISTINCT a FROM m WHERE ({value}) IS NULL",
+    ):
+        ((operator, member),) = found(query)
+        assert operator.startswith("non-deterministic '")
+        assert member == "m"
+    assert (
+        judge(f"WITH c AS (SELECT {value} AS v FROM o) SELECT DISTINCT m.a FROM m JOIN c ON m.a = c.v") == ()
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "TIMESTAMP 'epoch'",
+        "DATE '2020-01-01'",
+        "CAST('now' AS string)",
+        "'today'",
+        "upper('now')",
+        "CASE WHEN a = 1 THEN 'today' ELSE 'later' END",
+        "CASE WHEN a = 1 THEN 'today' END",
+        "b LIKE 'now'",
+        "concat('now', a)",
+        "CAST('knowhow' AS date)",
+    ],
+)
+def test_a_text_that_stays_one(value: str) -> None:
+    assert judge(f"SELECT DISTINCT {value} AS v FROM m") == ()
+
+
+@pytest.mark.parametrize(
+    "column",
+    ["_metadata.file_path", "m._metadata.file_modification_time", "_metadata", "s.m._METADATA.row_index"],
+)
+def test_the_files_of_a_pass_are_not_those_of_the_next(column: str) -> None:
+    assert found(f"SELECT DISTINCT a, {column} AS b FROM s.m") == {("non-deterministic _METADATA", "m")}
 
 
 @pytest.mark.parametrize(("query", "_"), REFUSED.values(), ids=REFUSED)

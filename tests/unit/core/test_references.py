@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
+from operator import itemgetter
 
 import pytest
 from sketch import healthy
 
 from airflow_provider_sparkdeploy.core import references
+from airflow_provider_sparkdeploy.core.cache import pack, unpack_all
 from airflow_provider_sparkdeploy.core.graph import Graph, build_graph
+from airflow_provider_sparkdeploy.core.lazy import Objects
 from airflow_provider_sparkdeploy.core.names import ObjectName
-from airflow_provider_sparkdeploy.core.objects import Statement
-from airflow_provider_sparkdeploy.core.parse import Source, parse_object
+from airflow_provider_sparkdeploy.core.objects import ObjectDef, Statement
+from airflow_provider_sparkdeploy.core.parse import Parsed, Source, parse_object
 from airflow_provider_sparkdeploy.core.repository import Repository
 
 _NAMES = ["s.t", "s.u", "s.w", "s.orders", "s.order", "s.group", "other.from", "s.c.d", "s.a`b", "s.my table", "s.2020_orders", "s.größe", "other.t", "other.orders", "select.table", "A_b.c", "a.b_c"]  # fmt: skip
@@ -27,6 +30,12 @@ _FUNCTIONS = ["s.f", "s.g", "s.mask", "s.2020_fn", "s.my fn", "other.f", "other.
 def _quoted(name: str) -> tuple[str, str, str]:
     schema, _, rest = name.partition(".")
     return schema, rest, f"`{schema}`.`{rest.replace('`', '``')}`"
+
+
+def _with(objects: Objects, item: ObjectDef) -> Objects:
+    """The objects, and one more."""
+    rows = [pack(Parsed(other)) for other in (*objects.values(), item)]
+    return unpack_all(sorted(rows, key=itemgetter(1, 2)))
 
 
 @functools.cache
@@ -47,9 +56,7 @@ def migration(sql: str) -> tuple[Graph, Statement]:
     assert parsed.object is not None, parsed.problems
     (statement,) = parsed.object.changes[0].statements
     others = _others()
-    return build_graph(
-        replace(others, objects={**others.objects, parsed.object.name: parsed.object})
-    ), statement
+    return build_graph(replace(others, objects=_with(others.objects, parsed.object))), statement
 
 
 def dependencies(sql: str) -> set[str]:
@@ -184,7 +191,25 @@ QUERIES = {
     "table argument": ("SELECT * FROM other.f(TABLE(t))", "other.f s.t"),
     "named table argument": ("SELECT * FROM other.f(x => TABLE(u))", "other.f s.u"),
     "query as argument": ("SELECT * FROM other.f(TABLE(SELECT * FROM u))", "other.f s.u"),
+    "partitioned table argument": ("SELECT * FROM other.f(TABLE(t) PARTITION BY u ORDER BY w)", "other.f s.t"),
+    "table argument without brackets": ("SELECT * FROM other.f(TABLE t PARTITION BY u ORDER BY w DESC, 5)", "other.f s.t"),
+    "table argument as one": ("SELECT * FROM other.f(TABLE(other.t) WITH SINGLE PARTITION ORDER BY w)", "other.f other.t"),
+    "table argument, lists in brackets": (
+        "SELECT * FROM other.f(x => TABLE(t) DISTRIBUTE BY (u, g(w)) SORT BY (u DESC, w), y => TABLE(u) PARTITION BY a)",
+        "other.f s.t s.g s.u",
+    ),
+    "partitioned query as argument": (
+        "SELECT * FROM other.f(TABLE(SELECT * FROM u, (TABLE w)) PARTITION BY t ORDER BY (t))",
+        "other.f s.u s.w",
+    ),
+    "table argument, partitioned by a query": (
+        "SELECT * FROM other.f(TABLE(t) PARTITION BY (SELECT max(a) FROM u))",
+        "other.f s.t s.u",
+    ),
     "identifier of a literal": ("SELECT * FROM IDENTIFIER('other.t')", "other.t"),
+    "identifier of several literals": ("SELECT * FROM IDENTIFIER('other' || '.' || 't') JOIN u", "other.t s.u"),
+    "identifier of literals side by side": ("SELECT * FROM identifier('other.' \"t\") x", "other.t"),
+    "identifier of a concat": ("SELECT * FROM IDENTIFIER(concat('other.', ('t' || '')))", "other.t"),
 }  # fmt: skip
 
 FUNCTIONS = {
@@ -212,6 +237,7 @@ FUNCTIONS = {
     "columns of a subquery's alias": ("SELECT * FROM (SELECT 1 FROM t) f(a), u AS g(b)", "s.t s.u"),
     "behind NOT and CASE": ("SELECT a, NOT f(a), CASE g(a) WHEN 1 THEN 2 END FROM t", "s.t s.f s.g"),
     "by identifier": ("SELECT IDENTIFIER('other.f')(a) FROM t", "s.t other.f"),
+    "by identifier of several literals": ("SELECT IDENTIFIER('other.' || 'f')(a), IDENTIFIER(concat('u'))  FROM t", "s.t other.f"),
     "not as a word": ("SELEKT f, g FORM t", "s.t"),
     "in a query that returns a table": ("CREATE FUNCTION s.n() RETURNS TABLE (f INT) RETURN SELECT g(a) FROM t", "s.g s.t"),
     "dropped": ("DROP FUNCTION IF EXISTS f", "s.f"),
@@ -332,6 +358,10 @@ def test_queries_are_read_from_a_syntax_tree(sql: str) -> None:
         "CALL p()",
         "BEGIN SELECT 1; END",
         "SELEKT a FORM t",
+        "SELECT * FROM t JOIN IDENTIFIER(lower('S.U'))",
+        "SELECT * FROM IDENTIFIER('s.' || :name)",
+        "INSERT INTO IDENTIFIER(concat_ws('.', 's', 't')) SELECT 1",
+        "DROP TABLE IDENTIFIER(:name)",
         "CREATE FLOW n AS INSERT INTO t SELECT * FROM STREAM u",
     ],
 )

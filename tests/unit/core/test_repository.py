@@ -426,6 +426,17 @@ def test_a_misspelled_dependency_comes_with_the_name_that_was_meant(dependency: 
     assert [item.advice for item in plan(repository(files)).plan.errors] == [advice]
 
 
+@pytest.mark.parametrize("dependency", ["s.t.init.1", "t.init.1"])
+def test_a_change_with_a_dot_in_its_name_is_suggested_in_back_quotes(dependency: str) -> None:
+    changes = "//// CHANGE name=init.1\nCREATE TABLE s.t (a INT);\n//// CHANGE name=init\nALTER TABLE s.t ADD COLUMNS (b INT);\n"
+    files = {"s/table/t.sql": changes, "s/view/v.sql": f"//// METADATA dependencies={dependency}\n" + VIEW}
+    (error,) = plan(repository(files)).plan.errors
+    right = dependency.replace("init.1", "`init.1`")
+    assert error.advice == f"Did you mean {right}?"
+    files["s/view/v.sql"] = f"//// METADATA dependencies={right}\n" + VIEW
+    assert not plan(repository(files)).plan.errors, "what is advised resolves"
+
+
 @pytest.mark.parametrize(
     ("token", "warned"),
     [("db_password", True), ("API_KEY", True), ("token", True), ("tokens_kept", False), ("region", False)],

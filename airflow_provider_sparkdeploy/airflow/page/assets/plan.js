@@ -279,7 +279,7 @@ class PlanView {
       ...this.log(full),
       full.depends_on.length ? h("h4", {}, "After") : null,
       full.depends_on.length ? h("ul", { class: "plain" }, full.depends_on.slice(0, 30).map((id) => h("li", {}, h("code", {}, id))), full.depends_on.length > 30 ? h("li", { class: "muted" }, `and ${full.depends_on.length - 30} more`) : null) : null,
-      h("p", { class: "foot muted" }, h("code", {}, full.id), place.run ? [" · ", airflowLink(`${runPath(place.dag, place.run)}/tasks/${encodeURIComponent(place.group ? `${place.group}.${full.id}` : full.id)}`, "task and its log")] : null),
+      h("p", { class: "foot muted" }, h("code", {}, full.id), full.task ? [" · ", airflowLink(`${runPath(place.dag, place.run)}/tasks/${encodeURIComponent(full.task)}`, "task and its log")] : null),
     ].filter(Boolean);
   }
 

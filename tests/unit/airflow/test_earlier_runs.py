@@ -1,0 +1,181 @@
+"""Whose graph is shown while a task of an earlier run is cleared, and who waits for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import sketch
+from airflow.sdk.exceptions import AirflowRescheduleException
+from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
+
+from airflow_provider_sparkdeploy.airflow import keeping, recording
+from airflow_provider_sparkdeploy.airflow.deploying import Deploying
+from airflow_provider_sparkdeploy.airflow.keeping import View
+from airflow_provider_sparkdeploy.airflow.plan_task import SparkDeployPlanOperator
+from airflow_provider_sparkdeploy.airflow.rendering import what_to_show
+from airflow_provider_sparkdeploy.airflow.shown import Shown
+
+OLD = Shown("setup.a.old", "setup", "create", "a.old", "view", "a", "1:h")
+DONE = dict.fromkeys(("extract", "lake.plan", "lake.setup.a.old", "lake.record", "report"), "success")
+QUEUED: Mapping[str, str | None] = dict.fromkeys(("extract", "lake.plan", "lake.record"), None)
+EXTRACTS: Mapping[str, str | None] = {**QUEUED, "extract": "running"}
+BETWEEN: Mapping[str, str | None] = {**QUEUED, "extract": "success"}
+PLANS: Mapping[str, str | None] = {**BETWEEN, "lake.plan": "up_for_reschedule"}
+
+
+class Runs(dict[str, Mapping[str, str | None]]):
+    """The tasks of the runs of a DAG, as the API server tells of them; the runs that are not queued."""
+
+    running: Sequence[str] = ()
+
+    def get_task_states(
+        self, dag_id: str, run_ids: list[str] | None = None, task_ids: list[str] | None = None
+    ) -> dict[str, dict[str, str | None]]:
+        return {
+            run: {name: state for name, state in states.items() if task_ids is None or name in task_ids}
+            for run, states in self.items()
+            if run_ids is None or run in run_ids
+        }
+
+    def get_dagrun_state(self, dag_id: str, run_id: str) -> str:
+        return "running" if run_id in self.running else "queued"
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
+    found = Runs()
+    for name in ("get_task_states", "get_dagrun_state"):
+        monkeypatch.setattr(RuntimeTaskInstance, name, getattr(found, name))
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: dict[str, str] = {}
+    monkeypatch.setattr(keeping.Variable, "get", lambda key, default=None: found.get(key, default))
+    monkeypatch.setattr(
+        keeping.Variable, "set", lambda key, value, description=None: found.update({key: value})
+    )
+
+
+@pytest.fixture
+def deploying(tmp_path: Path) -> Deploying:
+    """A group in the DAG of a team, whose files are not those of the run before."""
+    folder = sketch.write(tmp_path, {"a/view/new.sql": "CREATE VIEW ${a}.new AS SELECT 1 AS x;\n"})
+    return Deploying("nightly", folder, prefix="lake")
+
+
+def shows(deploying: Deploying, *, closed: bool) -> str:
+    """What is shown where the graph of run ``one`` is kept: its own, or what is to be done now."""
+    keeping.write_view(deploying.name, View("1:old", (OLD,), active="one", closed=closed))
+    [item] = what_to_show(deploying).view.operations
+    return item.object.partition(".")[2]
+
+
+@pytest.mark.parametrize("cleared", ["report", "extract", "lake.setup.a.old", "lake.record", "lake.plan"])
+@pytest.mark.parametrize("other", [EXTRACTS, BETWEEN, PLANS])
+def test_clearing_an_earlier_run_takes_nothing_from_the_one_of_today(
+    deploying: Deploying, runs: Runs, cleared: str, other: Mapping[str, str | None]
+) -> None:
+    """The earlier one waits behind it, so none of what was cleared has a state."""
+    runs.update(one={**DONE, cleared: None}, two=other)
+    assert shows(deploying, closed=True) == "new"
+
+
+@pytest.mark.parametrize("cleared", ["report", "lake.setup.a.old"])
+@pytest.mark.parametrize("others", [{}, {"two": QUEUED}, {"zero": DONE, "two": QUEUED}])
+def test_a_run_that_is_cleared_has_its_graph_where_no_other_has_begun(
+    deploying: Deploying, runs: Runs, cleared: str, others: Mapping[str, Mapping[str, str | None]]
+) -> None:
+    """A failed operation is cleared after the files have changed, say."""
+    runs.update(one={**DONE, cleared: None}, **others)
+    assert shows(deploying, closed=True) == "old"
+
+
+@pytest.mark.parametrize("task", ["report", "lake.record", "lake.setup.a.old"])
+@pytest.mark.parametrize("other", [QUEUED, {**DONE, "lake.plan": None}])
+def test_a_run_at_work_has_its_graph(
+    deploying: Deploying, runs: Runs, task: str, other: Mapping[str, str | None]
+) -> None:
+    """Also while the team's own tasks run behind the group, and another run is queued, new or cleared."""
+    runs.update(one={**DONE, task: "running"}, two=other)
+    assert shows(deploying, closed=True) == "old"
+
+
+@pytest.mark.parametrize("other", [QUEUED, EXTRACTS])
+def test_a_run_between_two_of_its_operations_has_its_graph(
+    deploying: Deploying, runs: Runs, other: Mapping[str, str | None]
+) -> None:
+    """Beside another one of a backfill, too: it has not written down how it ended."""
+    runs.update(one={**DONE, "lake.setup.a.old": None, "lake.record": None}, two=other)
+    assert shows(deploying, closed=False) == "old"
+
+
+def test_a_team_task_cleared_in_a_run_that_was_never_recorded_takes_nothing(
+    deploying: Deploying, runs: Runs
+) -> None:
+    runs.update(one={**DONE, "report": None}, two=EXTRACTS)
+    assert shows(deploying, closed=False) == "new"
+
+
+def test_a_run_that_has_ended_or_is_gone_has_no_graph(deploying: Deploying, runs: Runs) -> None:
+    runs["one"] = DONE
+    assert shows(deploying, closed=False) == "new"
+    del runs["one"]
+    assert shows(deploying, closed=False) == "new"
+
+
+def test_a_run_is_closed_when_it_is_written_down_how_it_ended(deploying: Deploying) -> None:
+    view = View("1:old", (OLD,), active="one")
+    keeping.write_view(deploying.name, view)
+    recording._close(deploying, "zero")  # recorded late, by the run after it
+    assert keeping.read_view(deploying.name) == view
+    recording._close(deploying, "one")
+    kept = keeping.read_view(deploying.name)
+    assert kept is not None
+    assert (kept.active, kept.closed, kept.operations) == ("one", True, (OLD,))
+
+
+def records(deploying: Deploying, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What ``plan`` of run ``two`` does about run ``one``: nothing but to look whether it was recorded."""
+    keeping.write_view(deploying.name, View("1:old", (OLD,), active="one"))
+    looked: list[str] = []
+    monkeypatch.setattr(
+        "airflow_provider_sparkdeploy.airflow.plan_task.RunLog",
+        lambda deploying, run_id: SimpleNamespace(is_recorded=lambda: looked.append(run_id) or True),
+    )
+    task = SparkDeployPlanOperator(deploying=deploying, task_id="plan")
+    instance = SimpleNamespace(get_first_reschedule_date=lambda context: None)
+    context: Any = {"run_id": "two", "ti": instance}
+    task._record_the_last(context)
+    return looked
+
+
+@pytest.mark.parametrize("cleared", ["report", "lake.setup.a.old", "lake.record"])
+def test_a_plan_does_not_wait_for_a_run_that_waits_for_it(
+    deploying: Deploying, runs: Runs, monkeypatch: pytest.MonkeyPatch, cleared: str
+) -> None:
+    runs.update(one={**DONE, cleared: None}, two=PLANS)
+    runs.running = ("two",)
+    assert records(deploying, monkeypatch) == ["one"]
+
+
+def test_a_plan_does_not_wait_for_what_a_team_does_after_its_deployment(
+    deploying: Deploying, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs.update(one={**DONE, "report": "running"}, two=PLANS)
+    runs.running = ("one", "two")
+    assert records(deploying, monkeypatch) == ["one"]
+
+
+def test_a_plan_waits_for_a_run_beside_it(
+    deploying: Deploying, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs.update(one={**DONE, "lake.record": None}, two=PLANS)
+    runs.running = ("one", "two")
+    with pytest.raises(AirflowRescheduleException):
+        records(deploying, monkeypatch)
