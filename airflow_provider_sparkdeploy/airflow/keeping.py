@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,7 @@ _STATE_FORMAT = 2
 # that means something there, that takes a hundredth of the time.
 _LETTERS = b"_/"
 _PREFIX = "sparkdeploy"
+_UNTIL_SEEN = 10  # seconds: a scheduler comes round to a run every second or two, and on a busy machine later
 _NO_GUESS = (
     "Without it the graph would be a guess, and could take tasks from a run. If this does not pass by itself, delete "
     "the Variable: the next run makes it again"
@@ -50,8 +52,9 @@ class View:
     ``fingerprint`` is that of the repository that it was made for, ``serial`` the last batch of
     the history that it takes into account. ``active`` is the run that it is the graph of: while that is
     under way it is shown, whatever becomes of the repository, and ``next`` is shown from then on.
-    ``closed`` says that it is written down how that run ended, so that there is nothing left that it must
-    not lose. ``problems`` are why there is no plan. ``guess`` says that it was made
+    ``planning`` says that this run has only begun: what it has to do is not frozen yet.
+    ``closed`` is when it has nothing left that it must not lose, because it is written down how that run
+    ended, in seconds since 1970; 0 before. ``problems`` are why there is no plan. ``guess`` says that it was made
     without knowing what is deployed. ``cycles`` are the components of the repository, ``environment`` is
     its environment as the settings spell it. ``approval`` says that something loses data, and a person
     decides. ``units`` are what a refresh shows; it has no operations.
@@ -69,7 +72,8 @@ class View:
     approval: bool = False
     next: View | None = None
     units: tuple[Unit, ...] = ()
-    closed: bool = False
+    closed: float = 0
+    planning: bool = False
 
     def about(self) -> dict[str, Any]:
         """What the task ``plan`` says of the graph, to whoever reads it; as short as Airflow wants it."""
@@ -123,6 +127,7 @@ def encode_view(view: View) -> dict[str, Any]:
         "next": None if view.next is None else encode_view(view.next),
         "units": [encode_unit(item) for item in view.units],
         "closed": view.closed,
+        "planning": view.planning,
     }
 
 
@@ -140,7 +145,8 @@ def decode_view(data: Mapping[str, Any]) -> View:
         data["approval"],
         None if data["next"] is None else decode_view(data["next"]),
         tuple(decode_unit(item) for item in data["units"]),
-        data.get("closed", False),
+        data.get("closed", 0),
+        data.get("planning", False),
     )
 
 
@@ -197,6 +203,11 @@ def write_recorded(name: str, recorded: Recorded) -> None:
     data = {**told, "objects": objects, "drift": drift}
     lines = ([encode_object(item), item.at, item.run] for _, item in found)
     _write(f"{_PREFIX}.state.{name}", data, lines, _STATE_FORMAT)
+
+
+def until_seen() -> float:
+    """When the scheduler has seen that a task has ended which ends now."""
+    return time.time() + _UNTIL_SEEN
 
 
 def forget(name: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -66,12 +67,14 @@ class SparkDeployPlanOperator(DeployTask):
 
         params = context["params"]
         check_params(params)
+        dry_run = bool(params.get("dry_run"))
+        self._record_the_last(context)
+        shown = self._begin(context, dry_run)
         repository = self.deploying.open()
         if broken := [item for item in repository.problems if item.severity == "error"]:
             raise AirflowFailException(str(SparkDeployError(broken)))
         for item in empty_remark(repository, self.deploying.repository):
             self.log.warning("%s", item)
-        shown = what_to_show(self.deploying).view
         actual, seen = self._look(context, repository)
         plan = actual.planned.plan
         self._tell(actual)
@@ -79,7 +82,6 @@ class SparkDeployPlanOperator(DeployTask):
             raise AirflowFailException(str(SparkDeployError(plan.diagnostics)))
         states = task_states(self.deploying.dag_id, context["run_id"])
         tasks = self._operations(states, *plan.operations, *shown.operations)
-        dry_run = bool(params.get("dry_run"))
         needs_approval = self._needs_approval(repository, actual, params)
         approve = self.deploying.task_id("approve")
 
@@ -132,6 +134,21 @@ class SparkDeployPlanOperator(DeployTask):
             raise DownstreamTasksSkipped(tasks=skipped)  # type: ignore[no-untyped-call]
         return told
 
+    def _begin(self, context: Context, dry_run: bool) -> keeping.View:
+        """The graph of this run; from here on every parse shows it, so that files which are edited while
+        this task looks at the catalog take nothing from the run. It comes before the files are read for
+        the plan: what a parse that began earlier shows is no newer than that.
+
+        A try that comes after another, which waited or failed before it had frozen anything, begins anew.
+        """
+        showing = what_to_show(self.deploying, context["run_id"])
+        view = showing.view
+        if view.operations and not dry_run and view.active != context["run_id"]:
+            begun = replace(view, active=context["run_id"], planning=True, next=None, closed=0)
+            keeping.write_texts(self.deploying.name, showing.texts)
+            keeping.write_view(self.deploying.name, begun)
+        return view
+
     def _look(self, context: Context, repository: Repository) -> tuple[Actual, int]:
         """What has to be done, and the lock that was seen before it was looked for."""
         from ..spark.lock import Lock
@@ -140,7 +157,6 @@ class SparkDeployPlanOperator(DeployTask):
 
         run, target = self._run(context), target_of(repository.settings)
         sessions = self.hook.sessions()
-        self._record_the_last(context)
         lock = Lock(sessions, target.log_schema, run)
         with lock:
             seen = self._look_at(lock)
@@ -263,7 +279,8 @@ class SparkDeployPlanOperator(DeployTask):
             guess=False,
             cycles=shown_cycles(actual.planned.plan),
             next=next_view,
-            closed=not frozen.ids,
+            closed=0 if frozen.ids else keeping.until_seen(),
+            planning=False,
         )
         if view != keeping.read_view(self.deploying.name):
             keeping.write_view(self.deploying.name, view)
@@ -295,8 +312,8 @@ class SparkDeployPlanOperator(DeployTask):
         keeping.write_texts(self.deploying.name, texts_of(plan.operations))
         found = view_of(self.deploying, repository, plan, serial=actual.recorded.serial)
         pinned = _is_versioned(context)  # to its graph: what is shown meanwhile cannot take a task from it
-        now_shown = found if pinned else replace(shown, active=context["run_id"], next=found, closed=True)
-        keeping.write_view(self.deploying.name, now_shown)
+        of_this_run = replace(shown, active=context["run_id"], next=found, closed=time.time(), planning=False)
+        keeping.write_view(self.deploying.name, found if pinned else of_this_run)
         if pinned and self.deploying.on_stale == "replan":  # a run that is started now has the old graph, too
             self._come_back(
                 context, "a new parse has to show what is needed now", _parse_interval(), reason="new"

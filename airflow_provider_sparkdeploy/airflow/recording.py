@@ -225,7 +225,7 @@ def _close(deploying: Deploying, run_id: str) -> None:
     run is under way, it is that one's graph which is shown."""
     kept = keeping.read_view(deploying.name)
     if kept is not None and kept.active == run_id and not kept.closed:
-        keeping.write_view(deploying.name, replace(kept, closed=True))
+        keeping.write_view(deploying.name, replace(kept, closed=keeping.until_seen()))
 
 
 def _show_next(deploying: Deploying, run_id: str, repository: Repository, recorded: Recorded) -> None:

@@ -6,6 +6,7 @@ the kept graph is shown as long as it was made for this very repository: no SQL 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -33,25 +34,35 @@ class Showing:
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
-def what_to_show(deploying: Deploying) -> Showing:
-    """The graph of this parse."""
-    kept, is_shown = kept_view(deploying)
-    if kept is not None and is_shown:
-        return _kept(deploying, kept)
+def what_to_show(deploying: Deploying, planning: str = "") -> Showing:
+    """The graph of this parse; or for a run that is ``planning``, and has no graph of its own yet.
+
+    The files are read first, and what is kept after them: if a run begins while they are read, it is its
+    graph that is shown, and never one of files that were edited since.
+    """
     try:
         contents = deploying.read()
     except SparkDeployError as error:
-        return Showing(View("", problems=tuple(map(str, error.diagnostics))))
+        problems = tuple(map(str, error.diagnostics))
+        contents = None
+    kept, is_shown = kept_view(deploying, planning)
+    if kept is not None and is_shown:
+        return _kept(deploying, kept)
+    if contents is None:
+        return Showing(View("", problems=problems))
     kept = kept.next or kept if kept is not None else None
     if kept is not None and kept.fingerprint == contents.fingerprint:
         return _kept(deploying, kept)
     return _planned(deploying, contents)
 
 
-def kept_view(deploying: Deploying) -> tuple[View | None, bool]:
-    """What is kept, and whether it is the graph of a run under way: then it is shown, and no other."""
+def kept_view(deploying: Deploying, planning: str = "") -> tuple[View | None, bool]:
+    """What is kept, and whether it is the graph of a run under way: then it is shown, and no other. A run
+    that is ``planning`` is not bound by what an earlier try of its plan has found."""
     kept = keeping.read_view(deploying.name)
-    return kept, kept is not None and kept.active != "" and _is_under_way(deploying, kept)
+    if kept is None or not kept.active or (kept.planning and kept.active == planning):
+        return kept, False
+    return kept, _is_under_way(deploying, kept)
 
 
 @without_collector()
@@ -83,13 +94,16 @@ def _is_under_way(deploying: Deploying, kept: View) -> bool:
     A parse cannot ask for the state of a run, only of its tasks. One that is somewhere between *scheduled*
     and its end tells that the run is at work. Where none is, the run is between two of its tasks, or
     somebody has cleared a task of it, and it waits until the run of today has ended. As long as it is not
-    written down how it ended, what it has to do for the deployment is enough to keep its graph.
+    written down how it ended, what it has to do for the deployment is enough to keep its graph. And once its
+    last task has ended the scheduler has yet to see that: with another graph it would call that task, and
+    all the others, removed.
     """
     states = task_states(deploying.dag_id, kept.active)
     open_ = {name: state for name, state in states.items() if state not in ENDED}
     if any(open_.values()) or (not kept.closed and any(map(deploying.own, open_))):
         return True
-    return bool(open_) and not _is_behind_another(deploying, kept.active)
+    may_be_seen = bool(open_) or (bool(states) and time.time() < kept.closed)
+    return may_be_seen and not _is_behind_another(deploying, kept.active)
 
 
 def _is_behind_another(deploying: Deploying, run_id: str) -> bool:

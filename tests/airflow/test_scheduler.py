@@ -132,13 +132,14 @@ def test_edits_while_a_run_is_under_way_change_nothing_about_it(deployed: Deploy
         }
     )
     time.sleep(6)  # the DAG processor parses every two seconds
-    # Once its last task has ended, a slow scheduler may see the next graph before it sees that the run is over.
     begun = ("running", "success", "failed")
     deployed.airflow.until(
         lambda: deployed.airflow.states(deployed.dag_id, run).get("record") in begun, "record has begun"
     )
-    assert deployed.done(run) == {*ALL, "setup.app.nap.init.1", "setup.app.late"}
-    assert "removed" not in deployed.states(run).values()
+    expected = {*ALL, "setup.app.nap.init.1", "setup.app.late"}
+    assert deployed.states(run) == dict.fromkeys(expected, "success"), deployed.airflow.why(
+        deployed.dag_id, run
+    )
     assert deployed.ended(run) == "success", deployed.airflow.why(deployed.dag_id, run)
     assert deployed.sql("SELECT * FROM {app}.report") == [(60,)]  # as it was when the run was planned
     assert ("late",) in [row[1:2] for row in deployed.sql("SHOW VIEWS IN {app}")]
@@ -147,6 +148,20 @@ def test_edits_while_a_run_is_under_way_change_nothing_about_it(deployed: Deploy
     deployed.deploy()
     assert deployed.sql("SELECT * FROM {app}.report") == [(40,)]
     deployed.assert_settled()
+
+
+def test_no_task_of_a_run_that_is_over_is_called_removed(deployed: Deployed) -> None:
+    """The next graph has other tasks, and is not shown before the scheduler has seen the end of the run."""
+    deployed.write(FILES)
+    deployed.add_dag()
+    runs = {deployed.deploy(): ALL}
+    for number in range(3):
+        deployed.write({"app/view/report.sql": REPORT.replace("2", f"{number + 5}")})
+        deployed.tasks("setup.app.report")
+        runs[deployed.deploy()] = {"setup.app.report"}
+        deployed.assert_settled()
+    for run, tasks in runs.items():
+        assert deployed.states(run) == dict.fromkeys(tasks, "success")
 
 
 def test_drift_makes_the_run_stale_and_the_next_one_heals_it(deployed: Deployed) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -69,7 +70,7 @@ def deploying(tmp_path: Path) -> Deploying:
     return Deploying("nightly", folder, prefix="lake")
 
 
-def shows(deploying: Deploying, *, closed: bool) -> str:
+def shows(deploying: Deploying, *, closed: float) -> str:
     """What is shown where the graph of run ``one`` is kept: its own, or what is to be done now."""
     keeping.write_view(deploying.name, View("1:old", (OLD,), active="one", closed=closed))
     [item] = what_to_show(deploying).view.operations
@@ -83,7 +84,7 @@ def test_clearing_an_earlier_run_takes_nothing_from_the_one_of_today(
 ) -> None:
     """The earlier one waits behind it, so none of what was cleared has a state."""
     runs.update(one={**DONE, cleared: None}, two=other)
-    assert shows(deploying, closed=True) == "new"
+    assert shows(deploying, closed=1) == "new"
 
 
 @pytest.mark.parametrize("cleared", ["report", "lake.setup.a.old"])
@@ -93,7 +94,7 @@ def test_a_run_that_is_cleared_has_its_graph_where_no_other_has_begun(
 ) -> None:
     """A failed operation is cleared after the files have changed, say."""
     runs.update(one={**DONE, cleared: None}, **others)
-    assert shows(deploying, closed=True) == "old"
+    assert shows(deploying, closed=1) == "old"
 
 
 @pytest.mark.parametrize("task", ["report", "lake.record", "lake.setup.a.old"])
@@ -103,7 +104,7 @@ def test_a_run_at_work_has_its_graph(
 ) -> None:
     """Also while the team's own tasks run behind the group, and another run is queued, new or cleared."""
     runs.update(one={**DONE, task: "running"}, two=other)
-    assert shows(deploying, closed=True) == "old"
+    assert shows(deploying, closed=1) == "old"
 
 
 @pytest.mark.parametrize("other", [QUEUED, EXTRACTS])
@@ -112,21 +113,21 @@ def test_a_run_between_two_of_its_operations_has_its_graph(
 ) -> None:
     """Beside another one of a backfill, too: it has not written down how it ended."""
     runs.update(one={**DONE, "lake.setup.a.old": None, "lake.record": None}, two=other)
-    assert shows(deploying, closed=False) == "old"
+    assert shows(deploying, closed=0) == "old"
 
 
 def test_a_team_task_cleared_in_a_run_that_was_never_recorded_takes_nothing(
     deploying: Deploying, runs: Runs
 ) -> None:
     runs.update(one={**DONE, "report": None}, two=EXTRACTS)
-    assert shows(deploying, closed=False) == "new"
+    assert shows(deploying, closed=0) == "new"
 
 
 def test_a_run_that_has_ended_or_is_gone_has_no_graph(deploying: Deploying, runs: Runs) -> None:
     runs["one"] = DONE
-    assert shows(deploying, closed=False) == "new"
+    assert shows(deploying, closed=0) == "new"
     del runs["one"]
-    assert shows(deploying, closed=False) == "new"
+    assert shows(deploying, closed=0) == "new"
 
 
 def test_a_run_is_closed_when_it_is_written_down_how_it_ended(deploying: Deploying) -> None:
@@ -137,7 +138,79 @@ def test_a_run_is_closed_when_it_is_written_down_how_it_ended(deploying: Deployi
     recording._close(deploying, "one")
     kept = keeping.read_view(deploying.name)
     assert kept is not None
-    assert (kept.active, kept.closed, kept.operations) == ("one", True, (OLD,))
+    assert (kept.active, kept.operations) == ("one", (OLD,))
+    assert kept.closed > time.time()
+
+
+def test_the_graph_of_a_run_stays_until_the_scheduler_has_seen_that_it_is_over(
+    deploying: Deploying, runs: Runs
+) -> None:
+    """Its last task has ended. With the next graph it would call that task, and all the others, removed."""
+    runs["one"] = DONE
+    assert shows(deploying, closed=time.time() + 60) == "old"
+    assert shows(deploying, closed=time.time() - 1) == "new"
+    runs["two"] = EXTRACTS  # it could not have begun before
+    assert shows(deploying, closed=time.time() + 60) == "new"
+    del runs["two"], runs["one"]  # somebody has deleted it
+    assert shows(deploying, closed=time.time() + 60) == "new"
+
+
+def test_a_run_that_begins_while_a_parse_reads_the_files_has_its_graph(
+    deploying: Deploying, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The parse began before the run, and reads files that were edited after the run had planned."""
+    runs["one"] = {**DONE, "lake.setup.a.old": "running", "lake.record": None}
+    read = Deploying.read
+
+    def slowly(deploying: Deploying) -> object:
+        contents = read(deploying)
+        keeping.write_view(deploying.name, View("1:old", (OLD,), active="one"))
+        return contents
+
+    monkeypatch.setattr(Deploying, "read", slowly)
+    [item] = what_to_show(deploying).view.operations
+    assert item.object == "a.old"
+
+
+def begins(deploying: Deploying, run_id: str, *, dry_run: bool = False) -> list[str]:
+    """The graph with which the task ``plan`` of a run begins."""
+    task = SparkDeployPlanOperator(deploying=deploying, task_id="plan")
+    context: Any = {"run_id": run_id}
+    return [item.object for item in task._begin(context, dry_run).operations]
+
+
+def test_a_run_has_its_graph_before_it_looks_at_the_catalog(deploying: Deploying, runs: Runs) -> None:
+    """Looking may take minutes; files that are edited meanwhile take nothing from it."""
+    runs["one"] = {"lake.plan": "running", "lake.setup.a.new": None, "lake.record": None}
+    assert begins(deploying, "one") == ["a.new"]
+    sketch.write(deploying.repository, {"a/view/more.sql": "CREATE VIEW ${a}.more AS SELECT 2 AS x;\n"})
+    assert [item.object for item in what_to_show(deploying).view.operations] == ["a.new"]
+    assert "a.new" in what_to_show(deploying).texts["setup.a.new"]
+
+    runs["one"] = {**runs["one"], "lake.plan": "up_for_reschedule"}  # it waits for a lock, and begins anew
+    assert begins(deploying, "one") == ["a.more", "a.new"]
+    assert [item.object for item in what_to_show(deploying).view.operations] == ["a.more", "a.new"]
+    assert begins(deploying, "two") == [
+        "a.more",
+        "a.new",
+    ]  # another is bound by it
+
+
+def test_a_run_that_has_frozen_its_plan_keeps_its_graph_when_plan_is_cleared(
+    deploying: Deploying, runs: Runs
+) -> None:
+    runs["one"] = {**DONE, "lake.plan": "running"}
+    keeping.write_view(deploying.name, View("1:old", (OLD,), active="one", closed=1))
+    assert begins(deploying, "one") == ["a.old"]
+
+
+def test_a_dry_run_has_no_graph_of_its_own(deploying: Deploying, runs: Runs) -> None:
+    """The one of a failed run stays, so that its tasks can be cleared."""
+    view = View(deploying.fingerprint(), (OLD,), active="failed")
+    keeping.write_view(deploying.name, view)
+    runs["failed"] = DONE
+    assert begins(deploying, "dry", dry_run=True) == ["a.old"]
+    assert keeping.read_view(deploying.name) == view
 
 
 def records(deploying: Deploying, monkeypatch: pytest.MonkeyPatch) -> list[str]:

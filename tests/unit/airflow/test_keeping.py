@@ -112,7 +112,7 @@ def test_without_an_airflow_to_ask_there_is_nothing(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_graph_that_another_version_has_kept_is_of_a_run_that_is_not_closed() -> None:
-    data = keeping.encode_view(View("1:f", active="run", closed=True))
-    assert keeping.decode_view(data).closed
-    del data["closed"]
-    assert not keeping.decode_view(data).closed
+    data = keeping.encode_view(View("1:f", active="run", closed=1.5, planning=True))
+    assert keeping.decode_view(data) == View("1:f", active="run", closed=1.5, planning=True)
+    del data["closed"], data["planning"]
+    assert keeping.decode_view(data) == View("1:f", active="run")
