@@ -9,6 +9,7 @@ from typing import Any
 
 from airflow.sdk import DAG, Param, TaskGroup, get_parsing_context
 
+from ..core.collecting import without_collector
 from .arguments import caller, check, check_runs, folder, known_to_dag, pairs, tell
 from .deploying import Deploying, OnStale, Render
 from .tasks import (
@@ -163,6 +164,7 @@ class SparkDeployTaskGroup(TaskGroup):
         reserve_names(self)
 
 
+@without_collector()
 def _build(deploying: Deploying, settings: Mapping[str, Any]) -> None:
     """All tasks, or what a worker needs that was asked to run one."""
     asked = get_parsing_context()
