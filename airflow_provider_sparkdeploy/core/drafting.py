@@ -13,35 +13,63 @@ from .records import Requires, head_record
 from .settings import Settings
 from .state import DeployedObject, Effect, PutObject
 from .tablediff import Alteration
-from .values import value
 
 
-@value(frozen=True, slots=True)
 class Context:
     """What the drafts of one object need to know. ``dirty`` says whether it must be redeployed,
     ``indexes`` which of its indexes must be rebuilt, ``component`` whether it is computed
-    together with others."""
+    together with others.
 
-    diff: ObjectDiff
-    settings: Settings
-    dependencies: tuple[ObjectName, ...]
-    dirty: bool
-    indexes: frozenset[str]
-    component: bool
-    requires: Requires
+    ``touched`` says whether anything is done to it at all, ``dropped`` whether teardown drops what is
+    deployed of it, ``absent`` whether nothing of it is there when setup begins. ``swapped`` says that it is a
+    managed materialized view which gets a new data table: the view stays, with its comment and all, and is
+    pointed there. ``loses_indexes`` says that none of its indexes is there once its body is deployed.
+    """
+
+    __slots__ = (
+        "absent", "component", "dependencies", "diff", "dirty", "dropped", "indexes", "loses_indexes", "requires",
+        "settings", "swapped", "touched",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        diff: ObjectDiff,
+        settings: Settings,
+        dependencies: tuple[ObjectName, ...],
+        requires: Requires,
+        *,
+        dirty: bool,
+        indexes: frozenset[str],
+        component: bool,
+    ) -> None:
+        self.diff = diff
+        self.settings = settings
+        self.dependencies = dependencies
+        self.requires = requires
+        self.dirty = dirty
+        self.indexes = indexes
+        self.component = component
+        old, replaced = diff.old, diff.replaced
+        self.touched = not diff.left
+        self.dropped = (
+            old is not None
+            and old.kind not in ("sink", "migration")
+            and (diff.drops or replaced or self._recreated)
+        )
+        self.absent = old is None or replaced or self.dropped
+        self.swapped = (
+            dirty
+            and not self.absent
+            and diff.new is not None
+            and diff.new.kind == "materialized_view"
+            and settings.materialized_views == "managed"
+        )
+        self.loses_indexes = self.swapped or (self.absent and (dirty or bool(diff.pending)))
 
     @property
     def new(self) -> ObjectDef:
         assert self.diff.new is not None
         return self.diff.new
-
-    @property
-    def dropped(self) -> bool:
-        """Whether teardown drops what is deployed of it."""
-        diff = self.diff
-        if diff.old is None or diff.old.kind in ("sink", "migration"):
-            return False
-        return diff.drops or diff.replaced or self._recreated
 
     @property
     def _recreated(self) -> bool:
@@ -54,31 +82,6 @@ class Context:
             and new.kind in ("view", "function", "materialized_view", "data")
             and new.lifecycle == "managed"
         )
-
-    @property
-    def absent(self) -> bool:
-        """Whether nothing of it is there when setup begins."""
-        return self.diff.old is None or self.diff.replaced or self.dropped
-
-    @property
-    def swapped(self) -> bool:
-        """Whether it is a managed materialized view that gets a new data table: the view stays, with
-        its comment and all, and is pointed there."""
-        return (
-            self.new.kind == "materialized_view"
-            and self.settings.materialized_views == "managed"
-            and self.dirty
-            and not self.absent
-        )
-
-    @property
-    def loses_indexes(self) -> bool:
-        """Whether none of its indexes is there once its body is deployed."""
-        return (self.absent and (self.dirty or bool(self.diff.pending))) or self.swapped
-
-    @property
-    def touched(self) -> bool:
-        return not self.diff.left
 
     @property
     def head(self) -> DeployedObject:

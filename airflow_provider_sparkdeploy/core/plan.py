@@ -73,10 +73,10 @@ class _Builder:
                     entry,
                     repository.settings,
                     graph.depends_on.get(name, ()),
-                    object_fact(name) in dirty or entry.due or name in held,
-                    _dirty_indexes(name, entry.new.indexes if entry.new else (), dirty),
-                    name in self.component,
                     graph.requires,
+                    dirty=object_fact(name) in dirty or entry.due or name in held,
+                    indexes=_dirty_indexes(name, entry.new.indexes if entry.new else (), dirty),
+                    component=name in self.component,
                 )
 
     def run(self) -> tuple[Operation, ...]:
@@ -209,10 +209,10 @@ class _Builder:
                 self.diff.objects[name],
                 self.repository.settings,
                 self.graph.depends_on[name],
-                False,
-                frozenset(),
-                True,
                 self.graph.requires,
+                dirty=False,
+                indexes=frozenset(),
+                component=True,
             )
             for name in component.members
         ]

@@ -5,6 +5,8 @@ Names and reading positions stay what they are, so the references of the text do
 
 from __future__ import annotations
 
+from itertools import compress, count
+
 from .cursor import unescape
 from .lexer import Lexemes, lex, token
 from .names import parse_name, quote
@@ -29,13 +31,12 @@ _Edit = tuple[int, int, str]  # the lexemes from, up to, and what takes their pl
 
 def respell(text: str, found: Lexemes) -> tuple[str, Lexemes]:
     """The statement as sqlglot reads it right; unchanged where it does already."""
-    if _ODD.isdisjoint(found.lower):
-        return text, found
     edits: list[_Edit] = []
-    for at, word in enumerate(found.lower):
+    for at in compress(count(), map(_ODD.__contains__, found.lower)):
+        word = found.lower[at]
         if word == "table":
             edits += _table(found, at)
-        elif word in _ODD and (edit := _edit(found, at, word)) is not None:
+        elif (edit := _edit(found, at, word)) is not None:
             edits.append(edit)
     if not edits:
         return text, found
