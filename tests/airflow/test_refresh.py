@@ -226,8 +226,10 @@ def test_broken_files_take_nothing_from_a_run_and_do_not_end_the_schedule(deploy
         after = str(airflow.until(lambda: _failed(airflow.runs(dag_id)), "a run tells of the files")[0])
         airflow.api("PATCH", f"dags/{dag_id}", {"is_paused": True})
         states = airflow.states(dag_id, after)
-        assert states.pop(OTHER) in ("success", "skipped")  # it is computed sooner, and may not be due again
-        assert states == {"plan": "success", FIRST: "failed", SECOND: "upstream_failed", "record": "failed"}
+        # Computed sooner than the one that naps, or later, each may not be due again.
+        assert states.pop(OTHER) in ("success", "skipped")
+        assert states.pop(SECOND) in ("upstream_failed", "skipped")
+        assert states == {"plan": "success", FIRST: "failed", "record": "failed"}
         told = airflow.log(dag_id, after, FIRST)
         assert "SD506" in told
         assert "app/materialized_view/first.sql" in told
