@@ -86,6 +86,8 @@ class SparkDeployApproveOperator(ApprovalOperator):
 
     def _moved(self, log: RunLog, frozen: Frozen) -> str:
         """Take the lock, then look whether A is still what is needed: what has moved, if it is not."""
+        from ..core.reconcile import reconcile
+        from ..spark.deployment import observe
         from ..spark.target import Target
         from .planning import catch_up, look_and_plan
 
@@ -103,12 +105,13 @@ class SparkDeployApproveOperator(ApprovalOperator):
         with lock.joined():
             repository = self.deploying.open()
             known = catch_up(sessions, Target(**frozen.target), lock, frozen.run, recorded)
-            actual = look_and_plan(repository, sessions, known, request_of(frozen.request))
-        if repository.fingerprint == frozen.fingerprint:
-            same = _same(actual.planned.plan.operations, operations)
-        else:  # the files are not those of the plan any more: what it touches must be as it was
-            touched = {operation.object for operation in operations}
-            same = all(actual.recorded.drift.get(name) == recorded.drift.get(name) for name in touched)
+            if repository.fingerprint == frozen.fingerprint:
+                actual = look_and_plan(repository, sessions, known, request_of(frozen.request))
+                same = _same(actual.planned.plan.operations, operations)
+            else:  # other files, of which there may be no plan: what this one touches must be as it was
+                seen = reconcile(repository, known.state, observe(sessions, repository, known.state)).differs
+                touched = {operation.object for operation in operations}
+                same = all(seen.get(name) == recorded.drift.get(name) for name in touched)
         return "" if same else "the catalog changed while this run waited for a decision"
 
 

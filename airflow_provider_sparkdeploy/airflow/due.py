@@ -6,7 +6,7 @@ together. A unit is due when the first of its members' schedules is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, tzinfo
 
 from croniter import croniter  # type: ignore[import-untyped]
@@ -44,17 +44,26 @@ def units_of(repository: Repository) -> tuple[Unit, ...]:
     for place in graph.downstream([Node(*name) for name in ids]):
         needs = frozenset[str]().union(*(reads.get(need, ()) for need in graph.requires.edges[place]))
         name = graph.requires.node(place).name
-        unit = ids.get(name)
-        if unit is None:
+        computing = ids.get(name)
+        if computing is None:
             reads[place] = needs
             continue
-        reads[place] = frozenset([unit])
-        members.setdefault(unit, []).append(name)
-        after.setdefault(unit, set()).update(needs - {unit})
-    return tuple(
-        _unit(repository, unit, tuple(sorted(names)), tuple(sorted(after[unit])))
-        for unit, names in members.items()
-    )
+        reads[place] = frozenset([computing])
+        members.setdefault(computing, []).append(name)
+        after.setdefault(computing, set()).update(needs - {computing})
+    found: list[Unit] = []
+    for computing, names in members.items():
+        unit = _unit(repository, computing, tuple(sorted(names)), tuple(sorted(after[computing])))
+        found += [unit, *_indexes(repository, unit)]
+    return tuple(found)
+
+
+def _indexes(repository: Repository, unit: Unit) -> Iterator[Unit]:
+    """Those of its members, whose rows are in new tables once it was computed."""
+    for name in unit.members:
+        for index in repository.objects[name].indexes:
+            making = operation_id("setup", name, index.name, "index")
+            yield Unit(making, unit.members, (unit.id,), unit.schedules, index=True)
 
 
 def _unit(repository: Repository, unit: str, members: tuple[ObjectName, ...], after: tuple[str, ...]) -> Unit:

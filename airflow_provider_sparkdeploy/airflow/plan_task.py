@@ -20,7 +20,7 @@ from ..core.diagnostics import SparkDeployError
 from . import keeping
 from .before import texts_before
 from .deploying import REPLANS, Deploying, replans_of
-from .rendering import ENDED, plan_against, task_states, texts_of, view_of, what_to_show
+from .rendering import ENDED, plan_against, task_states, texts_of, view_of, what_to_show, with_more
 from .runlog import Frozen, RunLog
 from .shown import misfits, shown_cycles
 from .task import DeployTask
@@ -91,7 +91,7 @@ class SparkDeployPlanOperator(DeployTask):
             unasked = needs_approval and not asks
             return (*told, "it would lose data, and the graph of this run asks nobody") if unasked else told
 
-        if not dry_run and (unfit := unfit_for(tasks, asks=approve in states)):
+        if not dry_run and (unfit := unfit_for(tasks, asks=states.get(approve, "removed") != "removed")):
             if not unfit_for({item.id for item in shown.operations}, asks=shown.approval):
                 self._wait_for_a_parse(context, unfit)
             self._stop_as_stale(context, repository, actual, shown, unfit)
@@ -209,7 +209,11 @@ class SparkDeployPlanOperator(DeployTask):
             frozen = log.frozen()
             if frozen is None or frozen.run != holder or self._is_at_work(run_id):
                 raise
-            self._record(run_id, log, frozen)
+            if frozen.stale:  # its plan was made anew while it had the lock: there is nothing to record
+                with frozen.lock(frozen.sessions()) as left:
+                    left.acquire()
+            else:
+                self._record(run_id, log, frozen)
             return lock.look()
 
     def _record(self, run_id: str, log: RunLog, frozen: Frozen) -> None:
@@ -307,10 +311,17 @@ class SparkDeployPlanOperator(DeployTask):
         unfit: Sequence[str],
     ) -> None:
         """Keep what is needed now, so that it is shown as soon as this run has ended, and end it."""
+        from ..spark.target import target_of
+
         plan = actual.planned.plan
         keeping.write_recorded(self.deploying.name, actual.recorded)
-        keeping.write_texts(self.deploying.name, texts_of(plan.operations))
+        texts = texts_of(plan.operations)
         found = view_of(self.deploying, repository, plan, serial=actual.recorded.serial)
+        if actual.planned.selected is not None:  # the graph is of everything, whatever this run was asked for
+            left = plan_against(repository, actual.recorded.state)
+            found = with_more(found, view_of(self.deploying, repository, left))
+            texts = texts_of(left.operations) | texts
+        keeping.write_texts(self.deploying.name, texts)
         pinned = _is_versioned(context)  # to its graph: what is shown meanwhile cannot take a task from it
         of_this_run = replace(shown, active=context["run_id"], next=found, closed=time.time(), planning=False)
         keeping.write_view(self.deploying.name, found if pinned else of_this_run)
@@ -324,6 +335,8 @@ class SparkDeployPlanOperator(DeployTask):
             plan.fingerprint,
             repository.settings.environment,
             stale=tuple(unfit[:20]),
+            target=target_of(repository.settings).encode(),
+            conn_id=self.conn_id,
         )
         self._log_of(context).freeze(frozen, ())
         more = f"\n  and {len(unfit) - 10} more" if len(unfit) > 10 else ""

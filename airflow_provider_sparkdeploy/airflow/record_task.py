@@ -25,7 +25,7 @@ class SparkDeployRecordOperator(DeployTask):
     ui_color = "#d6eaf8"
 
     def execute(self, context: Context) -> Mapping[str, Any]:
-        from .recording import record
+        from .recording import close, record
 
         log = self._log_of(context)
         frozen = log.frozen()
@@ -35,8 +35,11 @@ class SparkDeployRecordOperator(DeployTask):
                 "there is no plan to record: the task plan failed, and its log says why"
             )
         if frozen.stale:
-            raise AirflowFailException("nothing was done: the run was stale, see the log of the task plan")
+            raise AirflowFailException(
+                "nothing of this plan was done: the run is stale, see the log of the task plan"
+            )
         if frozen.dry_run or not (frozen.ids or frozen.notes):
+            close(self.deploying, context["run_id"])
             return {"done": 0}
         self._wait_for_the_last(context, frozen)
         with self._waiting_for_the_lock(context):

@@ -24,7 +24,7 @@ from . import keeping
 from .deploying import Deploying
 from .keeping import Recorded
 from .planning import Notebook, with_entries, with_history
-from .rendering import plan_against, task_states, texts_of, view_of
+from .rendering import kept_view, plan_against, task_states, texts_of, view_of
 from .runlog import Frozen, RunLog, all_entries
 
 
@@ -75,10 +75,10 @@ def record(
         drift = {name: why for name, why in known.drift.items() if name not in mended}
         recorded = replace(deployed, serial=end.batch, ends=end.ends, drift=drift)
         keeping.write_recorded(deploying.name, recorded)
-        _close(deploying, run_id)
         is_deployment = frozen.kind != "refresh"  # after which other operations are left to do
         if is_deployment and repository is not None and len(done) == len(frozen.ids):
             _show_next(deploying, run_id, repository, recorded)
+        close(deploying, run_id)  # last: what is left to do takes long to find out where there is much
     return Recording(len(done), tuple(problems), tuple(uncertain))
 
 
@@ -220,11 +220,11 @@ def _same_end(first: Entry, second: Entry) -> bool:
     return first.type == second.type == "run" and first.detail == second.detail
 
 
-def _close(deploying: Deploying, run_id: str) -> None:
+def close(deploying: Deploying, run_id: str) -> None:
     """From here on the run has nothing that it must not lose: if somebody clears a task of it while another
     run is under way, it is that one's graph which is shown."""
     kept = keeping.read_view(deploying.name)
-    if kept is not None and kept.active == run_id and not kept.closed:
+    if kept is not None and kept.active == run_id:
         keeping.write_view(deploying.name, replace(kept, closed=keeping.until_seen()))
 
 
@@ -232,8 +232,10 @@ def _show_next(deploying: Deploying, run_id: str, repository: Repository, record
     """What the graph shows once the last task of this run has ended: what is left to do, which is
     nothing where everything was asked for. After a failure the graph stays as it is as long as the
     files do, so that its tasks can be cleared."""
-    kept = keeping.read_view(deploying.name)
+    kept, is_shown = kept_view(deploying)
     active = kept if kept is not None and kept.active == run_id else None
+    if is_shown and active is None:
+        return  # recorded late, by the run of today: from that nothing may be taken
     try:
         plan = plan_against(repository, recorded.state)
     except SparkDeployError:

@@ -151,7 +151,7 @@ class SparkRefreshPlanOperator(SparkDeployPlanOperator):
         records = [
             record
             for unit in units
-            if unit.schedules
+            if unit.schedules and not unit.index
             for name in unit.members
             if (record := recorded.state.get(name)) is not None
         ]
@@ -161,7 +161,7 @@ class SparkRefreshPlanOperator(SparkDeployPlanOperator):
             refreshed = last_refreshed(self.hook.sessions(), records)
         zone = ZoneInfo(self.timezone)
         due = [unit for unit in units if unit.problems or is_due(unit, refreshed, moment, zone)]
-        for unit in due:
+        for unit in (unit for unit in due if not unit.index):
             for name in unit.members:
                 since = (
                     f"{refreshed[name]:%Y-%m-%d %H:%M:%S} UTC" if name in refreshed else "nobody knows when"

@@ -17,22 +17,28 @@ from .rendering import kept_view
 
 def what_to_refresh(deploying: Deploying) -> View:
     """The units of this parse. While the files have errors: what these are, with the last good units if
-    there are any."""
-    kept, is_active = kept_view(deploying)
-    if kept is not None and is_active:
-        return kept
+    there are any. The files are read first, as for a deployment: a run may begin meanwhile."""
     try:
         contents = deploying.read()
-        if kept is not None and kept.fingerprint == contents.fingerprint:
-            return kept
-        from .due import units_of
-
-        repository = deploying.parse(contents)
-        return View(
-            contents.fingerprint, units=units_of(repository), environment=repository.settings.environment
-        )
     except SparkDeployError as error:
-        return replace(kept or View(""), problems=tuple(map(str, error.diagnostics)))
+        kept, is_active = kept_view(deploying)
+        return kept if kept is not None and is_active else _despite(error, kept)
+    kept, is_active = kept_view(deploying)
+    if kept is not None and (is_active or kept.fingerprint == contents.fingerprint):
+        return kept
+    from .due import units_of
+
+    try:
+        repository = deploying.parse(contents)
+        units = units_of(repository)
+    except SparkDeployError as error:
+        return _despite(error, kept)
+    return View(contents.fingerprint, units=units, environment=repository.settings.environment)
+
+
+def _despite(error: SparkDeployError, kept: View | None) -> View:
+    """The last good units, and what is wrong with the files."""
+    return replace(kept or View(""), problems=tuple(map(str, error.diagnostics)))
 
 
 def keep(deploying: Deploying, view: View, run_id: str) -> None:

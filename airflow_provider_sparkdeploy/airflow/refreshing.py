@@ -158,21 +158,28 @@ def _all_tasks(deploying: Deploying, found: View, timezone: str, settings: Mappi
         deploying=deploying, task_id="record", trigger_rule="all_done", **settings
     )
     _link([plan], record)
+    phase = TaskGroup("setup")  # a name that is kept free, and a schema may have any
     groups: dict[str, TaskGroup] = {}
     tasks: dict[str, BaseOperator] = {}
     for unit in found.units:
         schema = task_part(unit.members[0].schema)
         if schema not in groups:
-            groups[schema] = TaskGroup(shortened(schema, LONGEST_LABEL), prefix_group_id=False)
+            groups[schema] = TaskGroup(
+                shortened(schema, LONGEST_LABEL), parent_group=phase, prefix_group_id=False
+            )
         tasks[unit.id] = SparkRefreshOperator(
             deploying=deploying,
             operation=unit.id,
             task_id=unit.id,
             task_group=groups[schema],
-            about={"action": "fixpoint" if len(unit.members) > 1 else "refresh"},
+            about={"action": _action(unit)},
             doc_md=_doc(unit),
             trigger_rule="none_failed",
-            outlets=[deployed_object(str(name), environment=found.environment) for name in unit.members],
+            outlets=[
+                deployed_object(str(name), environment=found.environment)
+                for name in unit.members
+                if not unit.index
+            ],
             **settings,
         )
     for unit in found.units:
@@ -185,11 +192,18 @@ def _link(first: Sequence[BaseOperator], then: BaseOperator) -> None:
         task.set_downstream(then)
 
 
+def _action(unit: Unit) -> str:
+    if unit.index:
+        return "index"
+    return "fixpoint" if len(unit.members) > 1 else "refresh"
+
+
 def _doc(unit: Unit) -> str:
     members = "\n".join(f"- {name}" for name in unit.members)
     schedule = ", ".join(f"`{item}`" for item in unit.schedules) or "no schedule: only when asked for"
     problems = "".join(f"\n\n**{problem}**" for problem in unit.problems)
-    return f"Computes\n\n{members}\n\nWhen: {schedule}{problems}"
+    what = "Makes an index anew, once this is computed:" if unit.index else "Computes"
+    return f"{what}\n\n{members}\n\nWhen: {schedule}{problems}"
 
 
 def _plan_doc(found: View) -> str:
@@ -197,5 +211,6 @@ def _plan_doc(found: View) -> str:
         listed = "\n".join(f"- {problem}" for problem in found.problems)
         known = "What is deployed is refreshed as before" if found.fingerprint else "Nothing can be refreshed"
         return f"{known}; the files have errors:\n\n{listed}"
-    scheduled = sum(bool(unit.schedules) for unit in found.units)
-    return f"Finds out what is due, of {len(found.units)}, {scheduled} of them with a schedule."
+    views = [unit for unit in found.units if not unit.index]
+    scheduled = sum(bool(unit.schedules) for unit in views)
+    return f"Finds out what is due, of {len(views)}, {scheduled} of them with a schedule."

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..core.collecting import without_collector
 from ..core.diagnostics import SparkDeployError
@@ -94,13 +94,14 @@ def _is_under_way(deploying: Deploying, kept: View) -> bool:
     A parse cannot ask for the state of a run, only of its tasks. One that is somewhere between *scheduled*
     and its end tells that the run is at work. Where none is, the run is between two of its tasks, or
     somebody has cleared a task of it, and it waits until the run of today has ended. As long as it is not
-    written down how it ended, what it has to do for the deployment is enough to keep its graph. And once its
-    last task has ended the scheduler has yet to see that: with another graph it would call that task, and
-    all the others, removed.
+    written down how it ended, what it has to do for the deployment is enough to keep its graph, if that is
+    frozen. And once its last task has ended the scheduler has yet to see that: with another graph it would
+    call that task, and all the others, removed.
     """
     states = task_states(deploying.dag_id, kept.active)
     open_ = {name: state for name, state in states.items() if state not in ENDED}
-    if any(open_.values()) or (not kept.closed and any(map(deploying.own, open_))):
+    may_lose = not (kept.closed or kept.planning)
+    if any(open_.values()) or (may_lose and any(map(deploying.own, open_))):
         return True
     may_be_seen = bool(open_) or (bool(states) and time.time() < kept.closed)
     return may_be_seen and not _is_behind_another(deploying, kept.active)
@@ -164,6 +165,12 @@ def view_of(
         environment=settings.environment,
         approval=settings.on_destructive == "approve" and any(item.destructive for item in items),
     )
+
+
+def with_more(view: View, more: View) -> View:
+    """Both of them in one graph; where both have an operation, that of the first."""
+    operations = together(view.operations, more.operations)
+    return replace(view, operations=operations, approval=view.approval or more.approval)
 
 
 def texts_of(operations: tuple[Operation, ...]) -> dict[str, str]:

@@ -47,12 +47,12 @@ class DeployTask(BaseOperator):
         return self.deploying.run_name(context["run_id"])
 
     def _skip_with_plan(self, context: Context) -> None:
-        """Where the DAG of a team has decided that its group does not run (a branch, say), Airflow skips
+        """Where a team has decided that a deployment does not run (a branch before it, say), Airflow skips
         ``plan``, and none of what comes after it."""
         from .rendering import task_states
 
         states = task_states(self.deploying.dag_id, context["run_id"])
-        if self.deploying.prefix and states.get(self.deploying.task_id("plan")) == "skipped":
+        if states.get(self.deploying.task_id("plan")) == "skipped":
             raise AirflowSkipException("this run does not deploy: the task plan was skipped")
 
     def _come_back(

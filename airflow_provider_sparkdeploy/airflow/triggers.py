@@ -219,4 +219,4 @@ def is_deployed(name: str, fingerprint: str) -> bool:
     view = read_view(name)
     if view is None or view.fingerprint != fingerprint or view.problems:
         return False
-    return bool(view.active) or not view.operations
+    return (bool(view.active) and not view.planning) or not view.operations

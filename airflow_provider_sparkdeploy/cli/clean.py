@@ -8,8 +8,10 @@ from ..core.diff import ObjectDiff
 from ..core.dirty import Dirty, compute_fact, object_fact, schema_fact
 from ..core.names import ObjectName
 from ..core.objects import ObjectDef
+from ..core.operations import objects_of
 from ..core.planner import Planned
 from ..core.records import text_of
+from ..telling.tree import Why
 
 
 def why_clean(planned: Planned, dirty: Dirty, entry: ObjectDiff) -> Iterator[str]:
@@ -30,15 +32,24 @@ def why_clean(planned: Planned, dirty: Dirty, entry: ObjectDiff) -> Iterator[str
     if new is None:
         yield "Its file is gone, and it is left as it is."
         return
-    yield _same_text(entry, new)
+    yield _same_text(planned, entry, new)
     yield from _dependencies(planned, dirty, entry.name)
     yield from _schema(planned, dirty, entry.name)
     yield from _computes(planned, dirty, new)
 
 
-def _same_text(entry: ObjectDiff, new: ObjectDef) -> str:
+def _same_text(planned: Planned, entry: ObjectDiff, new: ObjectDef) -> str:
     old = entry.old
     assert old is not None
+    recorded = planned.diff.state.get(entry.name) if planned.diff else None
+    if (
+        new.definition
+        and recorded
+        and recorded.hash
+        and new.kind == "table"
+        and recorded.hash != new.body.hash
+    ):
+        return "What differs from the text that was deployed cannot be compared with a catalog."
     when = f" on {old.at} by {old.run}" if old.at else ""
     if new.scripted:
         count = len(old.changes)
@@ -56,8 +67,11 @@ def _dependencies(planned: Planned, dirty: Dirty, name: ObjectName) -> Iterator[
         yield "It depends on nothing in the repository."
         return
     stopped = [target for target in dependencies if object_fact(target) in dirty]
-    if quiet := [str(target) for target in dependencies if target not in stopped]:
+    done = {found for item in planned.plan.operations for found in objects_of(item)}.difference(stopped)
+    if quiet := [str(target) for target in dependencies if target not in stopped and target not in done]:
         yield f"Nothing is done to what it depends on: {', '.join(quiet)}."
+    for target in sorted(done.intersection(dependencies)):
+        yield f"What is done to {target}, on which it depends, does not reach others: {Why(planned)(target)}."
     for target in stopped:
         yield f"It depends on {target}, which is redeployed as a replacement: that does not reach others."
 

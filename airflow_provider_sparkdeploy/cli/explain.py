@@ -18,6 +18,7 @@ from ..core.planner import Planned, Request
 from ..telling.changes import place_of, text_diff
 from ..telling.output import echo_json, echo_lines
 from ..telling.reasons import changed_causes, reason_tree
+from ..telling.tree import Why
 from .clean import why_clean
 from .options import catalog_option, force_option, format_option, place_options, selection_options
 from .place import Place
@@ -110,6 +111,8 @@ def _explanation(
         yield from (f"  blocked: {item.operation.id}: {item.reason}" for item in blocked)
         if not operations and not blocked:
             yield f"  {_no_operation(planned, entry)}"
+        if not facts:  # a comment, what an earlier run left, or what others of its cycle need
+            yield f"    {Why(planned)(name)}"
         for fact in facts:
             if fact.kind == "index" and object_fact(name) not in facts:
                 yield f"  index {fact.name[-1]}:"
@@ -169,15 +172,17 @@ def _as_json(
         found = list(islice(dirty.chains(fact), limit + 1))
         truncated |= len(found) > limit
         chains += [[step(link, reason.rule) for link, reason in chain] for chain in found[:limit]]
+    operations = [item.id for item in planned.plan.operations if entry.name in objects_of(item)]
+    blocked = [item.operation.id for item in planned.plan.blocked if entry.name in objects_of(item.operation)]
     return {
         "version": 1,
         "object": str(entry.name),
         "status": entry.status,
         "dirty": bool(facts),
-        "operations": [item.id for item in planned.plan.operations if entry.name in objects_of(item)],
-        "blocked": [item.operation.id for item in planned.plan.blocked if entry.name in objects_of(item.operation)],
+        "operations": operations,
+        "blocked": blocked,
         "chains": chains,
         "truncated": truncated,
-        "clean": [] if facts else list(why_clean(planned, dirty, entry)),
+        "clean": [] if facts or operations or blocked else list(why_clean(planned, dirty, entry)),
         "diff": [line for lines in _changes(diff, dirty, entry, facts)[:limit] for line in lines],
     }  # fmt: skip

@@ -252,6 +252,8 @@ class _Reader:
             found = (_Source((alias,), _renamed(node, _unknown)),)
         if node.args.get("pivots"):
             found = (_Source((alias,), self.pivoted(node, found)),)
+        if node.args.get("version"):  # AS OF a time when the table may have had other columns
+            found = tuple(_Source(source.names, _doubted((source,))) for source in found)
         added = self.joined(node, before + found, ctes, outer)
         return added[len(before) :]
 
@@ -405,7 +407,8 @@ def _given(names: set[str]) -> Columns:
 
 def _starred(star: exp.Star, sources: _Level) -> Columns:
     left_out = {column.name.casefold() for column in star.args.get("except_") or ()}
-    return lambda name: Gives.NOTHING if name in left_out or not sources else _found(sources, name)
+    gives = _all(sources) if sources else _unknown  # of a column, ``st.*``, it is the fields
+    return lambda name: Gives.NOTHING if name in left_out else gives(name)
 
 
 def _parameters(node: exp.Expr) -> set[str]:

@@ -139,9 +139,10 @@ def _resolved(
         rows.get(needed) or resolving.object(repository.objects[name])
         for name, needed in zip(outlines.names, outlines.needs, strict=True)
     ]
-    if memo and not problems and not repository.broken:  # one that names a broken file is not told so
-        order = _order(list(chain.from_iterable(map(itemgetter(0), found))))
-        memo.learn({world: (needs, found, order)})
+    if not memo or problems or repository.broken:  # one that names a broken file is not told so
+        return found, None
+    order = _order(list(chain.from_iterable(map(itemgetter(0), found))))
+    memo.learn({world: (needs, found, order)})
     return found, order
 
 

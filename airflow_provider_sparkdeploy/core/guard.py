@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 from .diff import Diff, ObjectDiff
 from .dirty import Facts
 from .graph import Graph
+from .lexer import lex
 from .names import Node, ObjectName
 from .operations import Blocked, Operation
 from .settings import Settings
 from .state import subject
+from .statement import unquoted
 
 
 def guard(
@@ -157,8 +159,12 @@ def _unselected(
         left = [name for name in dependents.get(operation.object, ()) if name not in selected]
         return f"{left[0]}, which is deployed and not selected, depends on it" if left else ""
     for node in _needed(operation, graph, diff):
-        if node.name not in selected and _undeployed(diff.objects[node.name], node):
+        if node.name in selected:
+            continue
+        if _undeployed(diff.objects[node.name], node):
             return f"needs {node}, which is not deployed and not selected"
+        if column := _named(operation, _undeployed_columns(diff.objects[node.name])):
+            return f"needs column {column} of {node.name}, which is not deployed and not selected"
     return ""
 
 
@@ -179,6 +185,22 @@ def _undeployed(entry: ObjectDiff, node: Node) -> bool:
     if entry.old is None or entry.status in ("kind", "moved"):
         return True
     return any(item.change.name == node.change for item in entry.pending)
+
+
+def _undeployed_columns(entry: ObjectDiff) -> set[str]:
+    """The columns that a table declares, and that the deployed one does not have yet."""
+    before = entry.old.definition if entry.old else None
+    after = entry.new.definition if entry.new else None
+    if entry.left or not entry.changed or before is None or after is None:
+        return set()
+    deployed = {column.name.casefold() for column in before.columns}
+    return {column.name.casefold() for column in after.columns} - deployed
+
+
+def _named(operation: Operation, columns: set[str]) -> str:
+    """The first of these columns that a statement has as a word."""
+    words = {unquoted(word).casefold() for word in lex(operation.sql).texts} if columns else set()
+    return min(words & columns, default="")
 
 
 def _dependents(diff: Diff) -> dict[ObjectName, list[ObjectName]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .diagnostics import Diagnostic
-from .diff import Diff
+from .diff import Diff, ObjectDiff
 from .lexer import lex
 from .names import ObjectName
 from .objects import ObjectDef, Statement
@@ -139,7 +139,11 @@ def _torn_down(
         and operation.index is None
         and (operation.action == "drop" or diff.objects[operation.object].status == "removed")
     }
-    created = {operation.object for operation in operations if operation.phase == "setup"}
+    created = {  # a migration makes nothing of its name
+        operation.object
+        for operation in operations
+        if operation.phase == "setup" and operation.kind != "migration"
+    }
     columns: dict[ObjectName, set[str]] = {}
     for operation in operations:
         if operation.phase == "teardown" and operation.action == "alter":
@@ -153,12 +157,25 @@ def _torn_down(
                 for column in entry.old.definition.columns
                 if column.name.casefold() not in kept
             )
+    for name in dropped & created:  # made anew, and perhaps with fewer columns
+        if lost := _lost(diff.objects[name]):
+            columns.setdefault(name, set()).update(lost)
     tables = {
         operation.object
         for operation in operations
         if operation.phase == "teardown" and operation.destructive
     }
     return dropped - created, dropped & created & tables, columns
+
+
+def _lost(entry: ObjectDiff) -> set[str]:
+    """The columns that are not there any more once what is dropped is created again."""
+    before = entry.old.definition if entry.old else None
+    after = entry.new.definition if entry.new else None
+    if before is None or after is None:
+        return set()
+    kept = {column.name.casefold() for column in after.columns}
+    return {column.name.casefold() for column in before.columns} - kept
 
 
 def _with_removed(repository: Repository, diff: Diff) -> Resolver:

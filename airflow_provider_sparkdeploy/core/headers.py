@@ -105,10 +105,11 @@ class Attributes:
         return self.values.get(name.casefold(), "false").casefold() == "true"
 
     def over(self, defaults: Attributes) -> Attributes:
-        """These attributes, with those of ``defaults`` where they are silent."""
+        """These attributes, with those of ``defaults`` where they are silent. The line stays that of
+        this header: that of a folder's defaults is in another file."""
         if not defaults.values:
             return self
-        return Attributes({**defaults.values, **self.values}, self.line or defaults.line)
+        return Attributes({**defaults.values, **self.values}, self.line)
 
 
 @dataclass(frozen=True, slots=True)

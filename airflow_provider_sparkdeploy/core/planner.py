@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .catalog import Catalog
 from .collecting import without_collector
@@ -21,7 +21,7 @@ from .plan import build_operations
 from .reconcile import reconcile
 from .repository import Repository
 from .select import Universe, select
-from .state import Due, State, subject
+from .state import DeployedObject, Due, State, subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,12 @@ def make_plan(
         return Planned(_failed(repository, components, problems), repository, graph, components)
     reconciled = reconcile(repository, state, catalog)
     found = diff(repository, graph, reconciled, rollback=request.rollback)
-    problems += [*reconciled.problems, *found.problems, *_unparsed(repository, found)]
     universe = make_universe(repository, graph, found)
     selected = select(universe, request.select, request.exclude)
+    if late := _late(found, universe, selected):
+        state = {**found.state, **late}
+        found = diff(repository, graph, replace(reconciled, state=state), rollback=request.rollback)
+    problems += [*reconciled.problems, *found.problems, *_unparsed(repository, found)]
     facts = _facts(repository, graph, found, universe, _forced(request, universe), selected)
     dirty = propagate(facts)
     if any(item.severity == "error" for item in problems):
@@ -108,12 +111,40 @@ def due_objects(planned: Planned) -> tuple[Due, ...]:
     if planned.acting is None or planned.diff is None:
         return ()
     entries = (planned.diff.objects[fact.object] for fact in planned.acting.facts("object"))
-    return tuple(
-        Due(entry.name)
+    due = [
+        entry.name
         for entry in entries
         if entry.old and entry.new and not entry.changed and not entry.left and not entry.new.scripted
         and entry.new.kind != "table"
-    )  # fmt: skip
+    ]  # fmt: skip
+    due += [name for name, entry in planned.diff.objects.different.items() if entry.due]  # also the late ones
+    return tuple(map(Due, dict.fromkeys(due)))
+
+
+def _late(
+    found: Diff, universe: Universe, selected: frozenset[ObjectName] | None
+) -> dict[ObjectName, DeployedObject]:
+    """What was computed from a materialized view that was due then, and is redeployed only now: a selection
+    left that out. It is due with it."""
+    pending = [
+        name
+        for name, entry in found.objects.different.items()
+        if entry.due and entry.new and entry.new.kind == "materialized_view"
+        and (selected is None or name in selected)
+    ]  # fmt: skip
+    late: dict[ObjectName, DeployedObject] = {}
+    seen = set(pending)
+    while pending:
+        for name in universe.dependents.get(pending.pop(), ()):
+            if name in seen:
+                continue
+            seen.add(name)
+            pending.append(name)
+            entry = found.objects[name]
+            old, new = entry.old, entry.new
+            if old and new and new.kind in ("materialized_view", "sink") and not (entry.changed or old.due):
+                late[name] = replace(old, due=True, digest="")
+    return late
 
 
 def _failed(

@@ -36,7 +36,10 @@ def _summary(planned: Planned) -> str:
     if plan.errors:
         return f"**There is no plan: {many(len(plan.errors), 'error')}.**"
     if not plan.operations and not plan.blocked:
-        return f"Nothing to do: {many(len(planned.repository.objects), 'object')} as declared."
+        count = len(planned.repository.objects)
+        if planned.selected is not None:
+            return f"Nothing to do: the {many(len(planned.selected), 'selected object')}, of {count:,}, need nothing."
+        return f"Nothing to do: {many(count, 'object')} as declared."
     return count_line(planned)
 
 

@@ -9,11 +9,14 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+import sketch
 
 from airflow_provider_sparkdeploy.airflow.due import Unit, is_due, units_of
 from airflow_provider_sparkdeploy.airflow.freshness import began_at
+from airflow_provider_sparkdeploy.airflow.refresh_plan_task import _only
 from airflow_provider_sparkdeploy.core.diagnostics import SparkDeployError
 from airflow_provider_sparkdeploy.core.names import ObjectName
+from airflow_provider_sparkdeploy.core.refresh import make_refresh
 from airflow_provider_sparkdeploy.core.repository import open_repository
 from airflow_provider_sparkdeploy.spark.matview import data_table, qualified
 
@@ -117,3 +120,20 @@ def test_a_repository_that_was_read_before_is_not_parsed_again(tmp_path: Path) -
 
 def _at(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize("name", ["base", "one"])
+def test_the_indexes_of_a_view_are_made_anew_behind_it(tmp_path: Path, name: str) -> None:
+    """Also behind a member of a cycle. What is left to deploy afterwards is nothing."""
+    path = f"a/materialized_view/{name}.sql"
+    index = f"-- //// INDEX name=by_x\nCREATE INDEX by_x ON ${{a}}.{name} (x);\n"
+    repository = open_repository(_write(tmp_path, **{path: FILES[path] + index}))
+    state = sketch.deploy(repository)
+    units = units_of(repository)
+    planned = _only(make_refresh(repository, state, catalog=sketch.observed(state)), units)
+    after = sketch.run(planned.plan, state)
+    assert sketch.ids(sketch.plan(repository, after, catalog=sketch.observed(after))) == []
+    assert {item.id for item in planned.plan.operations} == {item.id for item in units}
+    [unit] = [item for item in units if item.index]
+    assert ObjectName("a", name) in unit.members
+    assert unit.schedules

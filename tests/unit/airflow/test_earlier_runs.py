@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import sketch
-from airflow.sdk.exceptions import AirflowRescheduleException
+from airflow.sdk.exceptions import AirflowFailException, AirflowRescheduleException
 from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 
-from airflow_provider_sparkdeploy.airflow import keeping, recording
+from airflow_provider_sparkdeploy.airflow import hook, keeping, plan_task, recording, runlog
 from airflow_provider_sparkdeploy.airflow.deploying import Deploying
 from airflow_provider_sparkdeploy.airflow.keeping import View
 from airflow_provider_sparkdeploy.airflow.plan_task import SparkDeployPlanOperator
+from airflow_provider_sparkdeploy.airflow.record_task import SparkDeployRecordOperator
 from airflow_provider_sparkdeploy.airflow.rendering import what_to_show
+from airflow_provider_sparkdeploy.airflow.runlog import Frozen, RunLog
 from airflow_provider_sparkdeploy.airflow.shown import Shown
+from airflow_provider_sparkdeploy.core.diagnostics import problem
+from airflow_provider_sparkdeploy.spark import lock as locks
 
 OLD = Shown("setup.a.old", "setup", "create", "a.old", "view", "a", "1:h")
 DONE = dict.fromkeys(("extract", "lake.plan", "lake.setup.a.old", "lake.record", "report"), "success")
@@ -87,6 +92,17 @@ def test_clearing_an_earlier_run_takes_nothing_from_the_one_of_today(
     assert shows(deploying, closed=1) == "new"
 
 
+@pytest.mark.parametrize("other", [EXTRACTS, BETWEEN, PLANS])
+def test_a_run_whose_plan_failed_takes_nothing_from_the_one_of_today_when_it_is_cleared(
+    deploying: Deploying, runs: Runs, other: Mapping[str, str | None]
+) -> None:
+    """Spark was gone, say: it has begun, and there is nothing that it could lose."""
+    runs.update(one={"extract": "success", "lake.plan": None, "lake.setup.a.old": None}, two=other)
+    keeping.write_view(deploying.name, View("1:old", (OLD,), active="one", planning=True))
+    [item] = what_to_show(deploying).view.operations
+    assert item.object == "a.new"
+
+
 @pytest.mark.parametrize("cleared", ["report", "lake.setup.a.old"])
 @pytest.mark.parametrize("others", [{}, {"two": QUEUED}, {"zero": DONE, "two": QUEUED}])
 def test_a_run_that_is_cleared_has_its_graph_where_no_other_has_begun(
@@ -130,15 +146,30 @@ def test_a_run_that_has_ended_or_is_gone_has_no_graph(deploying: Deploying, runs
     assert shows(deploying, closed=0) == "new"
 
 
-def test_a_run_is_closed_when_it_is_written_down_how_it_ended(deploying: Deploying) -> None:
-    view = View("1:old", (OLD,), active="one")
+@pytest.mark.parametrize("before", [0, 1])
+def test_a_run_is_closed_when_it_is_written_down_how_it_ended(deploying: Deploying, before: float) -> None:
+    """Also when it has ended a second time, because somebody had cleared what had failed."""
+    view = View("1:old", (OLD,), active="one", closed=before)
     keeping.write_view(deploying.name, view)
-    recording._close(deploying, "zero")  # recorded late, by the run after it
+    recording.close(deploying, "zero")  # recorded late, by the run after it
     assert keeping.read_view(deploying.name) == view
-    recording._close(deploying, "one")
+    recording.close(deploying, "one")
     kept = keeping.read_view(deploying.name)
     assert kept is not None
     assert (kept.active, kept.operations) == ("one", (OLD,))
+    assert kept.closed > time.time()
+
+
+def test_a_run_that_had_nothing_to_do_is_closed(
+    deploying: Deploying, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As nearly all runs of a refresh are."""
+    keeping.write_view(deploying.name, View("1:old", active="one"))
+    monkeypatch.setattr(RunLog, "frozen", lambda log: Frozen("one", "", "1:old", "default", kind="refresh"))
+    context: Any = {"run_id": "one"}
+    SparkDeployRecordOperator(deploying=deploying, task_id="record").execute(context)
+    kept = keeping.read_view(deploying.name)
+    assert kept is not None
     assert kept.closed > time.time()
 
 
@@ -190,10 +221,20 @@ def test_a_run_has_its_graph_before_it_looks_at_the_catalog(deploying: Deploying
     runs["one"] = {**runs["one"], "lake.plan": "up_for_reschedule"}  # it waits for a lock, and begins anew
     assert begins(deploying, "one") == ["a.more", "a.new"]
     assert [item.object for item in what_to_show(deploying).view.operations] == ["a.more", "a.new"]
-    assert begins(deploying, "two") == [
-        "a.more",
-        "a.new",
-    ]  # another is bound by it
+    (deploying.repository / "a/view/more.sql").unlink()
+    assert begins(deploying, "two") == ["a.more", "a.new"]  # another is bound by it
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_a_run_begins_with_what_the_one_before_it_has_left(
+    deploying: Deploying, runs: Runs, failed: bool
+) -> None:
+    left = View(deploying.fingerprint(), (replace(OLD, object="a.left"),))
+    before = left if failed else View("1:old", (OLD,), next=left)
+    keeping.write_view(deploying.name, replace(before, active="one", closed=1))
+    runs["one"] = DONE
+    assert begins(deploying, "two") == ["a.left"]
+    assert keeping.read_view(deploying.name) == replace(left, active="two", planning=True)
 
 
 def test_a_run_that_has_frozen_its_plan_keeps_its_graph_when_plan_is_cleared(
@@ -252,3 +293,99 @@ def test_a_plan_waits_for_a_run_beside_it(
     runs.running = ("one", "two")
     with pytest.raises(AirflowRescheduleException):
         records(deploying, monkeypatch)
+
+
+class Lock:
+    """A lock as far as these tests need one: where it is let go."""
+
+    def __init__(self, sessions: Any, schema: str, run: str, **_: Any) -> None:
+        self.place = (sessions, schema, run)
+
+    def __enter__(self) -> Lock:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        LET_GO.append(self.place)
+
+    def acquire(self) -> None: ...
+
+
+LET_GO: list[tuple[Any, str, str]] = []
+
+
+def test_the_lock_that_a_stale_run_has_left_is_let_go_where_it_was_taken(
+    deploying: Deploying, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its plan was cleared while it had the lock, and found other files. It has recorded nothing, least of all in
+    the Spark of a DAG without a connection."""
+    deploying = replace(deploying, conn_id="spark", on_stale="fail")
+    kept: list[Frozen] = []
+    log = SimpleNamespace(freeze=lambda frozen, operations: kept.append(frozen), frozen=lambda: kept[-1])
+    for module in (runlog, plan_task):
+        monkeypatch.setattr(module, "RunLog", lambda *_: log)
+    monkeypatch.setattr(
+        hook, "SparkDeployHook", lambda conn_id: SimpleNamespace(sessions=lambda: f"those of {conn_id}")
+    )
+    recorded: list[Any] = []
+    monkeypatch.setattr(
+        recording, "record", lambda *about, tell: recorded.append(about) or recording.Recording(0)
+    )
+    monkeypatch.setattr(locks, "Lock", Lock)
+    LET_GO.clear()
+    task = SparkDeployPlanOperator(deploying=deploying, task_id="plan")
+    repository = deploying.open()
+    actual: Any = SimpleNamespace(planned=sketch.plan(repository), recorded=keeping.Recorded())
+    context: Any = {"run_id": "one", "ti": SimpleNamespace(), "dag_run": SimpleNamespace(conf={})}
+    shown = View("1:old", (OLD,), active="one")
+    with pytest.raises(AirflowFailException, match="stale"):
+        task._stop_as_stale(context, repository, actual, shown, ["a.old has changed"])
+
+    runs["one"] = {**DONE, "lake.plan": "failed"}
+    answers = [problem("SD801", "another deployment has the lock"), 7]
+
+    def look() -> int:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    run = deploying.run_name("one")
+    held: Any = SimpleNamespace(look=look, holder=lambda: run)
+    assert task._look_at(held) == 7
+    assert (LET_GO, recorded) == ([("those of spark", "sparkdeploy", run)], [])
+
+
+def test_a_run_that_is_recorded_late_takes_no_graph_from_the_one_of_today(
+    deploying: Deploying, runs: Runs
+) -> None:
+    """It was killed when it had all but let go of the lock, and the plan of today does that."""
+    runs.update(one=DONE, two={**DONE, "lake.plan": "running", "lake.setup.a.old": None, "lake.record": None})
+    keeping.write_view(deploying.name, View("1:old", (OLD,), active="two", planning=True))
+    recording._show_next(deploying, "one", deploying.open(), keeping.Recorded())
+    [item] = what_to_show(deploying).view.operations
+    assert item.object == "a.old"
+    runs["two"] = DONE
+    recording._show_next(deploying, "one", deploying.open(), keeping.Recorded())
+    [item] = what_to_show(deploying).view.operations
+    assert item.object == "a.new"
+
+
+def test_a_stale_run_that_was_asked_for_a_part_leaves_a_graph_of_all(
+    deploying: Deploying, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the next run, which is asked for nothing, would be stale as well."""
+    deploying = replace(deploying, on_stale="fail")
+    sketch.write(deploying.repository, {"a/view/more.sql": "CREATE VIEW ${a}.more AS SELECT 2 AS x;\n"})
+    log = SimpleNamespace(freeze=lambda *_: None)
+    monkeypatch.setattr("airflow_provider_sparkdeploy.airflow.runlog.RunLog", lambda *_: log)
+    repository = deploying.open()
+    planned = sketch.plan(repository, select=("more",))
+    actual: Any = SimpleNamespace(planned=planned, recorded=keeping.Recorded())
+    task = SparkDeployPlanOperator(deploying=deploying, task_id="plan")
+    context: Any = {"run_id": "one", "ti": SimpleNamespace(), "params": {"select": ["more"]}}
+    with pytest.raises(AirflowFailException, match="stale"):
+        task._stop_as_stale(context, repository, actual, View("1:old", (OLD,)), ["a.more is new"])
+    runs["one"] = DONE
+    showing = what_to_show(deploying)
+    assert [item.object for item in showing.view.operations] == ["a.more", "a.new"]
+    assert showing.texts.keys() == {"setup.a.more", "setup.a.new"}

@@ -9,10 +9,11 @@ import pytest
 import sketch
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, TaskGroup, task
-from airflow.sdk.exceptions import DuplicateTaskIdFound
+from airflow.sdk.exceptions import AirflowSkipException, DuplicateTaskIdFound
 
 from airflow_provider_sparkdeploy import SparkDeployDag, SparkDeployTaskGroup, SparkRefreshDag
-from airflow_provider_sparkdeploy.airflow import keeping
+from airflow_provider_sparkdeploy.airflow import keeping, rendering
+from airflow_provider_sparkdeploy.airflow.runlog import RunLog
 
 FILES = {
     "a/table/t.sql": "CREATE TABLE ${a}.t (x INT) USING parquet;\n",
@@ -151,3 +152,26 @@ def test_names_that_a_plan_may_need_are_refused_at_once(
             SparkDeployTaskGroup("lake", repository=repository)
             called(name)  # outside of it the names are the team's
         assert {"lake.plan", "lake.record"} < set(dag.task_dict)
+
+
+@pytest.mark.parametrize("schema", ["plan", "record", "setup", "prepare", "notify", "checks"])
+@pytest.mark.parametrize("build", [in_a_dag, in_a_refresh], ids=lambda build: build.__name__)
+def test_a_schema_may_be_called_as_a_task_is(
+    repository: Path, build: Callable[[Path], DAG], schema: str
+) -> None:
+    text = FILES["a/materialized_view/m.sql"].replace("${a}.m", f"${{{schema}}}.m")
+    sketch.write(repository, {f"{schema}/materialized_view/m.sql": text})
+    assert {"setup.a.m", f"setup.{schema}.m"} < set(build(repository).task_dict)
+
+
+@pytest.mark.parametrize(("build", "prefix"), [(in_a_dag, ""), (in_a_group, "lake.")], ids=["dag", "group"])
+def test_what_a_team_passes_over_is_skipped(
+    repository: Path, build: Callable[[Path], DAG], prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A task of theirs before ``plan`` may say that this run deploys nothing."""
+    monkeypatch.setattr(RunLog, "frozen", lambda log: None)
+    monkeypatch.setattr(rendering, "task_states", lambda *_: {f"{prefix}plan": "skipped"})
+    dag = build(repository)
+    for name in ("setup.a.t", "record"):
+        with pytest.raises(AirflowSkipException):
+            dag.get_task(f"{prefix}{name}").execute({"run_id": "one"})

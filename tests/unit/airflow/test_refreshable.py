@@ -130,3 +130,22 @@ def test_where_nothing_good_is_known_there_are_no_units(
     assert any("none" in problem for problem in shown.problems)
     kept["sparkdeploy.view.d"] = "somebody has written over it"
     assert what_to_refresh(deploying) == shown
+
+
+def test_a_run_that_begins_while_a_parse_reads_the_files_has_its_units(
+    tmp_path: Path, kept: dict[str, str], states: dict[str, str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The parse began before the run, and reads files that were edited after the run had planned."""
+    deploying = refreshing(tmp_path)
+    good = what_to_refresh(deploying)
+    states.update({"plan": "success", "setup.a.m": "running", "setup.a.n": None, "record": None})
+    (tmp_path / "a/materialized_view/n.sql").unlink()
+    read = Deploying.read
+
+    def slowly(deploying: Deploying) -> object:
+        contents = read(deploying)
+        keep(deploying, good, "run")
+        return contents
+
+    monkeypatch.setattr(Deploying, "read", slowly)
+    assert ids(what_to_refresh(deploying)) == ALL

@@ -156,6 +156,7 @@ def test_with_a_dag_it_compares_with_what_that_has_deployed(
         (View("before"), [now]),
         (View(now, left), [now]),  # begun and not ended
         (View(now, left, active="run"), []),  # at it
+        (View(now, left, active="run", planning=True), [now]),  # its plan may have failed
         (View(now, problems=("SD101",)), [now]),
     ):
         deployed(monkeypatch, view)

@@ -75,6 +75,32 @@ def test_a_difference_that_does_not_count_is_named_and_shown(deployed: Shop) -> 
     assert "+create view t.alone as select 1 as one" in text
 
 
+def test_a_difference_that_cannot_be_compared_is_none_of_spelling(tmp_path: Path) -> None:
+    shop = Shop(tmp_path, {"s/table/t.sql": "CREATE TABLE s.t (a INT) USING parquet LOCATION '/x'"})
+    shop.call("baseline")
+    shop.edit("s/table/t.sql", "CREATE TABLE s.t (a INT) USING parquet LOCATION '/y'")
+    text = shop.call("explain", "t").stdout
+    assert "cannot be compared" in text
+    assert "Its text is what was deployed" not in text
+
+
+def test_a_comment_is_a_reason_that_does_not_reach_others(deployed: Shop) -> None:
+    deployed.edit("s/view/open.sql", "-- //// METADATA comment=c\n" + FILES["s/view/open.sql"])
+    text = deployed.call("explain", "open").stdout
+    assert text == "view s.open: setup.s.open.comment\n    comment changed, s/view/open.sql:2\n"
+    assert deployed.json("explain", "open")["clean"] == []
+    text = deployed.call("explain", "report").stdout
+    assert "What is done to s.open, on which it depends, does not reach others: comment changed" in text
+    assert "Nothing is done to what it depends on" not in text
+
+
+def test_what_an_earlier_run_left_says_so(deployed: Shop) -> None:
+    with deployed.log.open("a") as log:
+        log.write('{"v":1,"type":"noted","run":"r","at":"now","effects":[{"due":{"object":["s","open"]}}]}\n')
+    text = deployed.call("explain", "open").stdout
+    assert text == "view s.open: setup.s.open\n    left by an earlier run\n"
+
+
 def test_an_edited_change_is_an_error_with_its_difference(deployed: Shop) -> None:
     deployed.edit("s/table/orders.sql", ORDERS.replace("amount INT", "amount BIGINT"))
     result = deployed.call("explain", "orders")

@@ -11,6 +11,12 @@ def test_nothing_to_do_is_one_line(deployed: Shop) -> None:
     )
 
 
+def test_a_selection_says_nothing_of_the_others(deployed: Shop) -> None:
+    deployed.edit("s/view/new.sql", "CREATE VIEW s.new AS SELECT 1 AS x")
+    text = deployed.call("plan", "--format", "markdown", "--select", "alone").stdout
+    assert "Nothing to do: the 1 selected object, of 5, need nothing." in text
+
+
 def test_bars_and_back_quotes_do_not_break_the_page(shop: Shop) -> None:
     write(shop.root, {"s/view/a b.sql": "CREATE VIEW s.`a b` AS SELECT '```' || 'x' AS y FROM s.open\n"})
     text = shop.call("plan", "--format", "markdown").stdout

@@ -271,6 +271,26 @@ def test_a_name_that_was_a_broken_file_is_missing_once_the_file_is_gone(root: Pa
     assert problem.code == "SD301"
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"s/view/u.sql": "//// METADATA includeDependencies=nope\nCREATE VIEW s.u AS SELECT 1"},
+        {"s/view/new.sql": "CREATE VIEW s.new AS SELECT 'x"},
+    ],
+)
+def test_an_order_from_before_is_not_that_of_files_with_errors(root: Path, wrong: dict[str, str]) -> None:
+    """They have an order of their own, and cycles: those that were known are of other texts."""
+    del_broken(root)
+    one, other = "CREATE VIEW s.{} AS SELECT 1", "CREATE VIEW s.{} AS SELECT 1 FROM s.{}"
+    write(root, {"s/view/u.sql": other.format("u", "v"), "s/view/v.sql": other.format("v", "u")})
+    assert build_graph(open_repository(root)).cyclic
+    write(root, {"s/view/u.sql": other.format("u", "v"), "s/view/v.sql": one.format("v"), **wrong})
+    warm = build_graph(open_repository(root))
+    cold = build_graph(open_repository(root, use_cache=False))
+    assert (warm.cyclic, warm.order) == (cold.cyclic, cold.order)
+    assert not warm.cyclic
+
+
 def test_another_kind_of_the_same_name_is_another_world(root: Path) -> None:
     del_broken(root)
     write(root, {"s/view/v.sql": "CREATE VIEW s.v AS SELECT f(1) FROM s.t"})
@@ -296,6 +316,15 @@ def test_results_that_are_outdated_do_not_grow_the_pack_without_end(
 
 def del_broken(root: Path) -> None:
     (root / "s/view/broken.sql").unlink()
+
+
+def test_what_is_wrong_with_the_defaults_of_a_folder_is_told_with_no_line_of_its_files(root: Path) -> None:
+    """The line may move, and no file of the folder is parsed again for that."""
+    for before in ("", "-- why\n"):
+        write(root, {"s/function/package-info.txt": f"{before}//// METADATA includeDependencies=nope\n"})
+        found = build_graph(open_repository(root)).problems
+        assert [(item.file, item.line) for item in found] == [("s/function/f.sql", 0)]
+        assert found == build_graph(open_repository(root, use_cache=False)).problems
 
 
 def test_problems_are_cached_with_their_file(root: Path) -> None:

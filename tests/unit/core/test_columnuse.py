@@ -72,6 +72,8 @@ NOT_READ = [
     "SELECT x FROM (SELECT y FROM s.t) AS q(x)",
     "SELECT y AS x FROM s.t UNION SELECT z FROM s.o ORDER BY x",
     "SELECT * FROM s.t",
+    "SELECT y FROM s.t WHERE y IN (SELECT x FROM (SELECT st.* FROM s.u))",
+    "SELECT y FROM s.t, LATERAL (SELECT x FROM (SELECT u.a.b.* FROM s.u)) q",
     "SELECT 'x' AS a, `y` FROM s.t -- x",
     "SELECT y, sum(y) OVER x FROM s.t WINDOW x AS (PARTITION BY y)",
     "SELECT s.t.y FROM s.t",
@@ -112,6 +114,8 @@ READ = [
 ]
 
 PERHAPS = [
+    "SELECT x FROM s.t VERSION AS OF 3",
+    "SELECT t.x FROM s.t FOR TIMESTAMP AS OF '2024-01-01' AS t",
     "SELECT x FROM s.t JOIN s.u ON t.y = u.y",
     "SELECT x FROM s.t, LATERAL explode(arr)",
     "SELECT z FROM s.u WHERE EXISTS (SELECT 1 FROM s.t WHERE x = z)",

@@ -283,6 +283,29 @@ def test_a_selection_does_not_plan_what_needs_a_change_that_is_not_deployed() ->
     assert "s.t" in blocked(planned)["setup.s.v"]
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            {"s/table/t.sql": "CREATE TABLE s.t (a INT)"},
+            {"s/table/t.sql": "CREATE TABLE s.t (a INT, b INT)"},
+        ),
+        (
+            {"s/data/t.csv": "-- //// METADATA keys=a\na\n1\n"},
+            {"s/data/t.csv": "-- //// METADATA keys=a\na,b\n1,1\n"},
+        ),
+    ],
+)
+def test_a_selection_does_not_plan_what_names_a_column_that_is_not_deployed(
+    before: dict[str, str], after: dict[str, str]
+) -> None:
+    view = "CREATE VIEW s.v AS SELECT {} FROM s.t"
+    planned = step(before, after | {"s/view/v.sql": view.format("a, `B`")}, select=("s.v",))
+    assert ids(planned) == []
+    assert "column b of s.t" in blocked(planned)["setup.s.v"]
+    assert ids(step(before, after | {"s/view/v.sql": view.format("a")}, select=("s.v",))) == ["setup.s.v"]
+
+
 def test_a_selection_may_rely_on_an_earlier_change_that_is_deployed() -> None:
     after = {
         "s/table/t.sql": INIT + "//// CHANGE name=b\nALTER TABLE s.t ADD COLUMNS (b INT);\n",

@@ -60,6 +60,13 @@ def test_a_view_over_a_dropped_table_is_an_error_with_its_line() -> None:
             {"s/data/d.csv": "-- //// METADATA keys=k\nk,v\n1,1\n"},
             {"t/materialized_view/m.sql": "CREATE MATERIALIZED VIEW t.m AS SELECT k FROM s.d"},
         ),
+        (
+            TABLE,
+            {
+                "s/migration/t.sql": "//// CHANGE name=one\nSELECT 1;",
+                "t/view/v.sql": "CREATE VIEW t.v AS SELECT a FROM s.t",
+            },
+        ),
     ],
 )
 def test_whatever_reads_what_is_dropped_is_an_error(before: Files, after: Files) -> None:
@@ -80,6 +87,27 @@ def test_a_view_over_a_table_that_is_made_anew_is_not() -> None:
     view = {"t/view/v.sql": "CREATE VIEW t.v AS SELECT a FROM s.t"}
     planned = step({**TABLE, **view}, {"s/table/t.sql": "CREATE TABLE s.t (a STRING, b INT)", **view})
     assert codes(planned) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (TABLE, {"s/table/t.sql": "CREATE TABLE s.t (b INT)"}),
+        (TABLE, {"s/data/t.csv": "-- //// METADATA keys=b\nb\n1\n"}),
+        (
+            {"s/data/t.csv": "-- //// METADATA keys=b\na,b\n1,1\n"},
+            {"s/data/t.csv": "-- //// METADATA keys=b\nb\n1\n"},
+        ),
+    ],
+)
+def test_a_view_over_a_table_that_is_made_anew_without_its_column_is_an_error(
+    before: Files, after: Files
+) -> None:
+    """Few catalogs can drop a column: in the others the rows would be gone before the view is refused."""
+    view = {"t/view/v.sql": "CREATE VIEW t.v AS SELECT a FROM s.t"}
+    planned = step({**before, **view}, {**after, **view})
+    assert codes(planned) == ["SD410"]
+    assert "column a" in planned.plan.errors[0].message
 
 
 def test_a_script_that_reads_a_dropped_column_is_an_error() -> None:

@@ -22,8 +22,9 @@ from sketch import (
 from airflow_provider_sparkdeploy.core.diagnostics import SparkDeployError
 from airflow_provider_sparkdeploy.core.drafts import Header
 from airflow_provider_sparkdeploy.core.operations import operation_id
-from airflow_provider_sparkdeploy.core.planner import Planned
+from airflow_provider_sparkdeploy.core.planner import Planned, due_objects
 from airflow_provider_sparkdeploy.core.refresh import make_refresh
+from airflow_provider_sparkdeploy.core.state import apply_effect
 from airflow_provider_sparkdeploy.core.viewheader import header_changes
 
 QUIET = "propagation: {schema: false}\n"
@@ -785,3 +786,29 @@ def test_a_comment_does_not_record_a_member_as_computed() -> None:
     assert ids(planned)[0] == "setup.s.a.comment"
     half = run(planned.plan, state, planned.plan.operations[:1])
     assert ids(plan(found, half)) == ["setup.s.a.fixpoint"]
+
+
+def test_what_was_computed_from_a_view_that_a_selection_left_is_computed_again_with_it() -> None:
+    """It has the rows of before; nobody else remembers that."""
+    files = {
+        "s/view/v.sql": "CREATE VIEW s.v AS SELECT 1 AS a",
+        "s/materialized_view/n.sql": "CREATE MATERIALIZED VIEW s.n AS SELECT a FROM s.v",
+        "s/materialized_view/m.sql": "CREATE MATERIALIZED VIEW s.m AS SELECT a FROM s.n",
+        "s/sink/k.sql": "INSERT INTO x.y SELECT a FROM s.n",
+    }
+    quiet = "propagation: false"
+    after = healthy(files | {"s/view/v.sql": "CREATE VIEW s.v AS SELECT 2 AS a"}, quiet)
+    state = everything(healthy(files, quiet))
+
+    def deployed(*select: str) -> list[str]:
+        planned = plan(after, state, select=select)
+        for due in due_objects(planned):
+            apply_effect(state, due)
+        state.update(run(planned.plan, state))
+        return ids(planned)
+
+    assert deployed("v", "m", "k") == ["setup.s.v", "setup.s.m", "export.s.k.1"]
+    assert deployed("m") == []
+    assert deployed("n") == ["setup.s.n"]
+    assert deployed() == ["setup.s.m", "export.s.k.1"]
+    assert deployed() == []
