@@ -82,6 +82,18 @@ class Facts:
     boundary: frozenset[str] = frozenset()
     propagation: Propagation = Propagation()
 
+    def reached_by(self, name: ObjectName) -> tuple[ObjectName, ...]:
+        """The dependents that an object makes dirty.
+
+        A replacement reaches those in its own schema where the schema rule, which would reach
+        them otherwise, is switched off."""
+        dependents = self.dependents.get(name, ())
+        if name not in self.replacements:
+            return dependents
+        if self.propagation.through_schema(name.schema):
+            return ()
+        return tuple(other for other in dependents if other.schema == name.schema)
+
 
 class Dirty:
     """The least fixed point, as the part of the graph of rules that the seeds reach."""
@@ -292,17 +304,10 @@ class _Rules:
             self.edges[number].append(target)
 
     def _dependents(self) -> None:
-        """Dirty(O) :- DependsOn(O, P), Dirty(P), not IsReplacement(P)
-
-        A replacement reaches the dependents in its own schema where the schema rule, which
-        would reach them otherwise, is switched off."""
-        facts = self.input
-        for name, dependents in facts.dependents.items():
-            if name in facts.replacements:
-                if facts.propagation.through_schema(name.schema):
-                    continue
-                dependents = tuple(other for other in dependents if other.schema == name.schema)
-            self.edges[self._objects[name]] += [self._objects[other] for other in dependents]
+        """Dirty(O) :- DependsOn(O, P), Dirty(P), not IsReplacement(P)"""
+        for name in self.input.dependents:
+            reached = self.input.reached_by(name)
+            self.edges[self._objects[name]] += [self._objects[other] for other in reached]
 
     def _schema_of(self) -> None:
         """DirtySchema(S) :- ObjectInSchema(O, S), Dirty(O), not IsSink(O)

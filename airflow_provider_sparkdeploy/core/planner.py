@@ -64,11 +64,13 @@ def make_plan(
     found = diff(repository, graph, reconciled, rollback=request.rollback)
     universe = make_universe(repository, graph, found)
     selected = select(universe, request.select, request.exclude)
-    if late := _late(found, universe, selected):
+    forced = _forced(request, universe)
+    facts = _facts(repository, graph, found, universe, forced, selected)
+    if late := _late(found, facts, selected):
         state = {**found.state, **late}
         found = diff(repository, graph, replace(reconciled, state=state), rollback=request.rollback)
+        facts = _facts(repository, graph, found, universe, forced, selected)
     problems += [*reconciled.problems, *found.problems, *_unparsed(repository, found)]
-    facts = _facts(repository, graph, found, universe, _forced(request, universe), selected)
     dirty = propagate(facts)
     if any(item.severity == "error" for item in problems):
         plan = _failed(repository, components, problems, dirty)
@@ -122,7 +124,7 @@ def due_objects(planned: Planned) -> tuple[Due, ...]:
 
 
 def _late(
-    found: Diff, universe: Universe, selected: frozenset[ObjectName] | None
+    found: Diff, facts: Facts, selected: frozenset[ObjectName] | None
 ) -> dict[ObjectName, DeployedObject]:
     """What was computed from a materialized view that was due then, and is redeployed only now: a selection
     left that out. It is due with it."""
@@ -135,7 +137,7 @@ def _late(
     late: dict[ObjectName, DeployedObject] = {}
     seen = set(pending)
     while pending:
-        for name in universe.dependents.get(pending.pop(), ()):
+        for name in facts.reached_by(pending.pop()):
             if name in seen:
                 continue
             seen.add(name)

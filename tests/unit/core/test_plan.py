@@ -24,7 +24,8 @@ from airflow_provider_sparkdeploy.core.drafts import Header
 from airflow_provider_sparkdeploy.core.operations import operation_id
 from airflow_provider_sparkdeploy.core.planner import Planned, due_objects
 from airflow_provider_sparkdeploy.core.refresh import make_refresh
-from airflow_provider_sparkdeploy.core.state import apply_effect
+from airflow_provider_sparkdeploy.core.repository import Repository
+from airflow_provider_sparkdeploy.core.state import State, apply_effect
 from airflow_provider_sparkdeploy.core.viewheader import header_changes
 
 QUIET = "propagation: {schema: false}\n"
@@ -788,6 +789,15 @@ def test_a_comment_does_not_record_a_member_as_computed() -> None:
     assert ids(plan(found, half)) == ["setup.s.a.fixpoint"]
 
 
+def one_run(repository: Repository, state: State, *select: str) -> list[str]:
+    """Plan a selection, record what is due, run it; the operations."""
+    planned = plan(repository, state, select=select)
+    for due in due_objects(planned):
+        apply_effect(state, due)
+    state.update(run(planned.plan, state))
+    return ids(planned)
+
+
 def test_what_was_computed_from_a_view_that_a_selection_left_is_computed_again_with_it() -> None:
     """It has the rows of before; nobody else remembers that."""
     files = {
@@ -800,15 +810,25 @@ def test_what_was_computed_from_a_view_that_a_selection_left_is_computed_again_w
     after = healthy(files | {"s/view/v.sql": "CREATE VIEW s.v AS SELECT 2 AS a"}, quiet)
     state = everything(healthy(files, quiet))
 
-    def deployed(*select: str) -> list[str]:
-        planned = plan(after, state, select=select)
-        for due in due_objects(planned):
-            apply_effect(state, due)
-        state.update(run(planned.plan, state))
-        return ids(planned)
+    assert one_run(after, state, "v", "m", "k") == ["setup.s.v", "setup.s.m", "export.s.k.1"]
+    assert one_run(after, state, "m") == []
+    assert one_run(after, state, "n") == ["setup.s.n"]
+    assert one_run(after, state) == ["setup.s.m", "export.s.k.1"]
+    assert one_run(after, state) == []
 
-    assert deployed("v", "m", "k") == ["setup.s.v", "setup.s.m", "export.s.k.1"]
-    assert deployed("m") == []
-    assert deployed("n") == ["setup.s.n"]
-    assert deployed() == ["setup.s.m", "export.s.k.1"]
-    assert deployed() == []
+
+def test_what_a_selection_left_does_not_reach_other_schemas_through_a_replacement() -> None:
+    files = {
+        "s/view/v.sql": "CREATE VIEW s.v AS SELECT 1 AS a",
+        "s/materialized_view/n.sql": "CREATE MATERIALIZED VIEW s.n AS SELECT a FROM s.v",
+        "s/view/r.sql": "-- //// METADATA replacement=true\nCREATE VIEW s.r AS SELECT a FROM s.n",
+        "s/materialized_view/near.sql": "CREATE MATERIALIZED VIEW s.near AS SELECT a FROM s.r",
+        "t/materialized_view/far.sql": "CREATE MATERIALIZED VIEW t.far AS SELECT a FROM s.r",
+    }
+    quiet = "propagation: false"
+    after = healthy(files | {"s/view/v.sql": "CREATE VIEW s.v AS SELECT 2 AS a"}, quiet)
+    state = everything(healthy(files, quiet))
+
+    assert one_run(after, state, "v", "near", "r") == ["setup.s.v", "setup.s.r", "setup.s.near"]
+    assert one_run(after, state) == ["setup.s.n", "setup.s.near"]
+    assert one_run(after, state) == []
