@@ -12,6 +12,11 @@ READY  := $(VENV)/.ready
 PIP    := $(BIN)/python -m pip install -qq --disable-pip-version-check
 DOTS   := ( while sleep 2; do printf .; done ) & dots=$$!; trap "kill $$dots" EXIT; # while the rest of the line runs
 
+# Tests with real schedulers and servers share a machine with whatever else it does. What fails beside other tests runs once
+# more, alone, and both are told; what is broken fails again. (1: tests failed. A run that broke off is not tried again.)
+pytest = $(BIN)/python -m pytest $(1) </dev/null || { test $$? = 1 && echo "Once more, alone, what failed:" \
+	&& $(BIN)/python -m pytest $(1) -n 0 --last-failed --last-failed-no-failures none </dev/null; }
+
 # Of the tests with a real Airflow, those that `make test` runs, three files at a time; `make test-airflow` runs all of them, one
 # after the other: some kill the scheduler, or stop the DAG processor, which others would wait for.
 EVERYDAY := example or first_deploy or failure_in_the_middle or edits_while or git_bundle or drift_makes or \
@@ -44,12 +49,12 @@ stop: $(READY)
 
 test: lint
 	@bash tests/services.sh
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --max-worker-restart 2 --durations=10 --ignore tests/airflow </dev/null
-	@$(BIN)/python -m pytest -n 3 --dist loadfile --max-worker-restart 2 --durations=5 tests/airflow -k "$(EVERYDAY)" </dev/null
+	@$(call pytest,-n 2 --dist loadfile --max-worker-restart 2 --durations=10 --ignore tests/airflow)
+	@$(call pytest,-n 3 --dist loadfile --max-worker-restart 2 --durations=5 tests/airflow -k "$(EVERYDAY)")
 
 test-airflow: $(READY)
 	@bash tests/services.sh
-	@$(BIN)/python -m pytest --durations=10 tests/airflow </dev/null
+	@$(call pytest,--durations=10 tests/airflow)
 
 lint: $(READY)
 	@$(BIN)/ruff format --check --quiet . && $(BIN)/ruff check --quiet . && echo "ruff: clean"
