@@ -401,6 +401,39 @@ def test_who_names_a_broken_file_is_not_blamed_for_it() -> None:
     ]
 
 
+SCRIPT = "//// CHANGE name=a\nCREATE TABLE s.t (a INT);\n//// CHANGE name=b\nSELECT 1"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "code"),
+    [
+        ("dependencies=s.missing", "SD301"),
+        ("includeDependencies=s.t", "SD302"),
+        ("dependencies=s.k", "SD303"),
+    ],
+)
+@pytest.mark.parametrize("path", ["s/table/t.sql", "s/table/package-info.txt"])
+def test_a_wrong_dependency_is_told_once_where_it_is_written(metadata: str, code: str, path: str) -> None:
+    files = {
+        "s/table/t.sql": SCRIPT,
+        "s/table/u.sql": SCRIPT.replace("s.t", "s.u").replace("name=b", "name=b compute=small"),
+        "s/sink/k.sql": "INSERT INTO x SELECT 1",
+    }
+    files[path] = f"-- about it\n//// METADATA {metadata}\n" + files.get(path, "")
+    found = plan(repository(files)).plan
+    assert [(item.code, item.where) for item in found.errors] == [(code, f"{path}:2")]
+
+
+def test_a_default_of_a_folder_is_warned_of_once_where_it_is_written() -> None:
+    files = {
+        "s/materialized_view/a.sql": "CREATE MATERIALIZED VIEW s.a AS SELECT 1 AS x",
+        "s/materialized_view/b.sql": "//// METADATA tags=x\nCREATE MATERIALIZED VIEW s.b AS SELECT 1 AS x",
+        "s/materialized_view/package-info.txt": "\n//// METADATA schedule=never",
+    }
+    (warning,) = plan(repository(files)).plan.warnings
+    assert (warning.code, warning.where) == ("SD140", "s/materialized_view/package-info.txt:2")
+
+
 def test_an_object_is_not_suggested_to_itself() -> None:
     files = {"s/view/b.sql": "//// METADATA dependencies=s.a\nCREATE VIEW s.b AS SELECT 1 AS x"}
     (error,) = plan(repository(files)).plan.errors
