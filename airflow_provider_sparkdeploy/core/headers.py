@@ -383,7 +383,8 @@ def _check(attribute: _Attribute, value: str | None) -> tuple[str, str] | None:
         known = ", ".join(attribute.choices)
         return f"{name}={value} is not one of {known}", did_you_mean(value, attribute.choices)
     if attribute.form == "text" and not value.strip() and name != "comment":
-        return f"{name} is empty", f"Write {name}={example}, or leave it out."
+        otherwise = "" if name == "name" else ", or leave it out"
+        return f"{name} is empty", f"Write {name}={example}{otherwise}."
     return None
 
 

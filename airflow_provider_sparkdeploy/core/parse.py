@@ -156,7 +156,8 @@ class _FileReader:
         definition: TableDef | None = None
         dropped = metadata.on("DROP_TABLE")
         if source.kind == "migration" or (source.kind == "table" and changes):
-            self._no_text(body_start, body_end, "CHANGE")
+            if changes:
+                self._no_text(body_start, body_end, "CHANGE")
             body = self._changes(changes, metadata)
         else:
             for section in changes:
@@ -248,7 +249,8 @@ class _FileReader:
         return found
 
     def _changes(self, sections: list[Section], metadata: Attributes) -> tuple[Change, ...]:
-        if not sections:
+        misplaced = {"SD120", "SD121"}.intersection(item.code for item in self.problems)
+        if not sections and not misplaced:  # a misspelled marker may have been one
             self.report(
                 1,
                 "SD129",
@@ -319,8 +321,7 @@ class _FileReader:
         """The name of a section, or nothing, and a problem, where it cannot be told apart."""
         name = unquoted(section.attributes.text("name") or " ").strip().casefold()
         if not name:
-            known = {(item.line, item.code) for item in self.problems}
-            if (section.line, "SD123") not in known:  # a misspelled attribute may have been it
+            if not any(item.line == section.line for item in self.problems):  # what is wrong there may be it
                 self.report(section.line, "SD133", f"{section.kind} without a name", "Add name=...")
         elif name in lines:
             self.report(
