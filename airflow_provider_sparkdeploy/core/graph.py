@@ -16,7 +16,7 @@ from operator import itemgetter
 
 from .cache import MEMO, Memo, version_salt
 from .diagnostics import Diagnostic, near_name
-from .names import Node, ObjectName, display
+from .names import Node, ObjectName, display, near_object
 from .objects import Change, ObjectDef
 from .order import components, levels
 from .repository import Repository
@@ -269,16 +269,16 @@ def _declared(
         if node is None and resolver.names_broken(text, item.name.schema):
             continue
         if node is None:
-            known = [str(name) for name in resolver.objects if name != item.name]
+            advice = near_object(text, [name for name in resolver.objects if name != item.name])
             if owner := _owner(text, item.name.schema, resolver):  # so it is its change that is misspelled
                 spelled, of = owner
                 changes = resolver.objects[of].change_names
-                known = [f"{spelled}.{display((one,))}" for one in changes if one] or known
+                known = [f"{spelled}.{display((one,))}" for one in changes if one]
+                advice = near_name(text.casefold(), known) if known else advice
             report(
                 "SD301",
                 f"there is no {text} in this environment",
-                near_name(text.casefold(), known)
-                or "Name an object as schema.object, or a change as schema.object.change.",
+                advice or "Name an object as schema.object, or a change as schema.object.change.",
             )
         elif attribute == "excludeDependencies":
             found.add(node)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import pytest
 from sketch import healthy, listing, name, plan, repository, write
 
+from airflow_provider_sparkdeploy.core.diagnostics import SparkDeployError
 from airflow_provider_sparkdeploy.core.files import Listing
 from airflow_provider_sparkdeploy.core.repository import Repository, build_repository, open_repository
 from airflow_provider_sparkdeploy.core.settings import Settings
@@ -457,6 +458,17 @@ def test_a_misspelled_dependency_comes_with_the_name_that_was_meant(dependency: 
         "s/view/v.sql": f"//// METADATA dependencies={dependency}\n" + VIEW,
     }
     assert [item.advice for item in plan(repository(files)).plan.errors] == [advice]
+
+
+def test_the_schema_of_what_was_meant_may_be_left_out() -> None:
+    files = {
+        "warehouse/view/orders.sql": "CREATE VIEW warehouse.orders AS SELECT 1 AS a",
+        "warehouse/view/v.sql": "//// METADATA dependencies=ordrs\nCREATE VIEW warehouse.v AS SELECT 1 AS a",
+    }
+    assert [item.advice for item in plan(repository(files)).plan.errors] == ["Did you mean warehouse.orders?"]
+    del files["warehouse/view/v.sql"]
+    with pytest.raises(SparkDeployError, match=r"Did you mean warehouse\.orders\?"):
+        plan(repository(files), select=("ordrs",))
 
 
 @pytest.mark.parametrize("dependency", ["s.t.init.1", "t.init.1"])
