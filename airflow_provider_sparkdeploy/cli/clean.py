@@ -30,7 +30,7 @@ def why_clean(planned: Planned, dirty: Dirty, entry: ObjectDiff) -> Iterator[str
         yield "It is not deployed, and is not to be: DROP_TABLE says so, or there is nothing to run."
         return
     if new is None:
-        yield "Its file is gone, and it is left as it is."
+        yield f"{old.path} is gone or not for this environment, and it is left as it is."
         return
     yield _same_text(planned, entry, new)
     yield from _dependencies(planned, dirty, entry.name)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 
-from ..core.diagnostics import SparkDeployError, near_name, problem
+from ..core.diagnostics import SparkDeployError, problem
 from ..core.diff import Diff, ObjectDiff
 from ..core.dirty import Dirty, Fact, index_fact, object_fact
-from ..core.names import ObjectName, parse_name
+from ..core.names import ObjectName, display, near_object, parse_name
 from ..core.operations import objects_of
 from ..core.planner import Planned, Request
 from ..telling.changes import place_of, text_diff
@@ -77,12 +77,10 @@ def _find(diff: Diff, text: str) -> ObjectName:
             f"{text} is not clear: {', '.join(map(str, matches))}",
             advice="Name it as schema.object.",
         )
-    near = near_name(text.casefold(), [str(name) for name in diff.objects])
-    near = near or near_name(text.casefold(), [name.object for name in diff.objects])
     raise problem(
         "SD505",
         f"there is no object {text}, neither in the repository nor in the deploy log",
-        advice=near or "sparkdeploy graph --format json lists all objects.",
+        advice=near_object(text, diff.objects) or "sparkdeploy graph --format json lists all objects.",
     )
 
 
@@ -161,9 +159,11 @@ def _as_json(
     planned: Planned, diff: Diff, dirty: Dirty, entry: ObjectDiff, facts: list[Fact], limit: int
 ) -> dict[str, object]:
     def step(fact: Fact, rule: str) -> dict[str, object]:
-        said: dict[str, object] = {"kind": fact.kind, "name": ".".join(fact.name), "rule": rule}
+        said: dict[str, object] = {"kind": fact.kind, "name": display(fact.name), "rule": rule}
         if rule in ("changed", "drift"):
-            said["where"] = place_of(diff.objects[fact.object])
+            cause = diff.objects[fact.object]
+            gone = cause.old.path if cause.old and cause.new is None else ""
+            said["where"] = place_of(cause) or gone
         return said
 
     chains: list[list[dict[str, object]]] = []

@@ -39,7 +39,7 @@ from .parse import Parsed
 Key = bytes
 Packed = tuple[Any, ...]
 
-_MAGIC = b"sdpackA\n"
+_MAGIC = b"sdpackB\n"
 _MAX_SEGMENTS = 32
 _SPARE = 1 << 20  # bytes
 MEMO = b"memo"  # so begin the keys of everything but files
@@ -211,7 +211,7 @@ def pack(parsed: Parsed) -> Packed:
     changes = tuple(
         (
             c.name, c.line, c.hash, tuple(_statement(s) for s in c.statements), c.rollback, c.compute,
-            (c.dependencies.replace, c.dependencies.include, c.dependencies.exclude, c.dependencies.line),
+            tuple(c.dependencies),
             c.baselines, c.inactive, c.drops_table, c.squashed,
         )
         for c in o.changes
@@ -245,8 +245,8 @@ _CHANGES = ObjectDef._fields.index("changes")
 _REST = ObjectDef._fields.index("definition") + 1
 _CHANGE_NAMES = ObjectDef._fields.index("change_names")
 _UNNAMED = ("",)
-_NO_RULES = (None, (), (), 0)
 _DEFAULT_RULES = DependencyRules()
+_NO_RULES = tuple(_DEFAULT_RULES)
 
 
 def problems_of(packed: Packed) -> tuple[Diagnostic, ...]:

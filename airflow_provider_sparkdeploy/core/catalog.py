@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from .names import ObjectName, object_name, parse_name
 from .objects import Column, TableDef
 from .signature import Signature
+from .sqltypes import canonical_type
 from .state import decode_definition, encode_definition
 
 ObservedKind = Literal["table", "view", "materialized_view", "function"]
@@ -53,7 +54,9 @@ def decode_catalog(data: Mapping[str, Any]) -> Catalog:
     for text, item in data.get("objects", {}).items():
         definition = {**item, "columns": [_column(column) for column in item.get("columns", ())]}
         definition["properties"] = list(dict(item.get("properties", {})).items())
-        indexes, parameters = item.get("indexes"), item.get("parameters")
+        indexes, parameters, returns = item.get("indexes"), item.get("parameters"), item.get("returns")
+        if item["kind"] not in get_args(ObservedKind):
+            raise ValueError(f"{text} is a {item['kind']}, not one of {', '.join(get_args(ObservedKind))}")
         objects[_name(text)] = ObservedObject(
             kind=item["kind"],
             definition=decode_definition(definition),
@@ -62,8 +65,10 @@ def decode_catalog(data: Mapping[str, Any]) -> Catalog:
             indexes=None if indexes is None else tuple(indexes),
             readable=item.get("readable", True),
             signature=Signature(
-                None if parameters is None else tuple(Column(p["name"], p["type"]) for p in parameters),
-                item.get("returns"),
+                None
+                if parameters is None
+                else tuple(Column(p["name"], canonical_type(p["type"])) for p in parameters),
+                None if returns is None else canonical_type(returns),
             ),
         )
     looked_for = data.get("looked_for")
@@ -97,4 +102,5 @@ def _name(text: str) -> ObjectName:
 
 
 def _column(column: Mapping[str, Any]) -> list[Any]:
-    return [column["name"], column["type"], column.get("nullable", True), column.get("comment", "")]
+    kind = canonical_type(column["type"])
+    return [column["name"], kind, column.get("nullable", True), column.get("comment", "")]

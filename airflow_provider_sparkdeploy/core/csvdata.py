@@ -69,6 +69,8 @@ def read_data(
         )
         return None
     if not numbered:
+        if problems:  # what is wrong in the header may be why
+            return None
         report(first_line, "SD141", "the file is empty", "The first row must name the columns.")
         return None
     header_line, header = numbered[0]
@@ -103,7 +105,7 @@ def read_data(
         report(header_line, "SD142", "a key column is named twice", "Name each once in keys=.")
     for key in sorted(set(key_names) - set(names)):
         report(header_line, "SD142", f"key {key} is not a column", f"Columns: {', '.join(names)}.")
-    if not keys:
+    if not keys and not count:  # what is wrong in the header may have been they
         report(
             header_line, "SD142", "no key columns", "Add -- //// METADATA keys=<columns> as the first line."
         )

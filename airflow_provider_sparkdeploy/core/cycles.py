@@ -216,4 +216,5 @@ def reference_line(item: ObjectDef, source: Node, target: Node, resolver: Resolv
                     return statement.line + line_of(statement.sql, found.starts[position]) - 1
                 seen_target = True  # the first mention of its own name is what it creates
             position = max(end, position + 1)
-    return change.dependencies.line or change.line
+    declared = (line for path, line in change.dependencies.places if path == item.path)
+    return next(declared, change.line)

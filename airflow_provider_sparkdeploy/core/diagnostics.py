@@ -9,9 +9,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 Severity = Literal["error", "warning"]
+Place = tuple[str, int]  # a file and a line
+NOWHERE: Final[Place] = ("", 0)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -119,7 +119,7 @@ def draft(
         change=change,
         statement=statement,
         destructive=destructive,
-        compute=compute or (new.compute if new is not None else None),
+        compute=compute or (new.compute if new is not None and index is None else None),
         narrows=narrows,
         index=index,
         effects=effects,

@@ -16,7 +16,7 @@ from operator import itemgetter
 
 from .cache import MEMO, Memo, version_salt
 from .diagnostics import Diagnostic, near_name
-from .names import Node, ObjectName, display
+from .names import Node, ObjectName, display, near_object
 from .objects import Change, ObjectDef
 from .order import components, levels
 from .repository import Repository
@@ -204,13 +204,13 @@ def _needs(
     """What one change depends on: what its text refers to, unless its header says otherwise."""
     rules = change.dependencies
     if rules.replace is not None:
-        found = _declared(item, rules.replace, rules.line, resolver, problems, "dependencies")
+        found = _declared(item, change, rules.replace, resolver, problems, "dependencies")
     else:
         found = discover(item, change, resolver, unknown)
     if rules.include:
-        found |= _declared(item, rules.include, rules.line, resolver, problems, "includeDependencies")
+        found |= _declared(item, change, rules.include, resolver, problems, "includeDependencies")
     if rules.exclude:
-        excluded = _declared(item, rules.exclude, rules.line, resolver, problems, "excludeDependencies")
+        excluded = _declared(item, change, rules.exclude, resolver, problems, "excludeDependencies")
         names = {node.name for node in excluded}
         found = {node for node in found if node.name not in names}
     return found
@@ -249,59 +249,46 @@ def _owner(text: str, schema: str, resolver: Resolver) -> tuple[str, ObjectName]
 
 def _declared(
     item: ObjectDef,
+    change: Change,
     names: tuple[str, ...],
-    line: int,
     resolver: Resolver,
     problems: list[Diagnostic],
     attribute: str,
 ) -> set[Node]:
+    """What the names in a header mean. One that is wrong is told where it is written, once for all that
+    the header is for."""
+    file, line = change.dependencies.place(attribute)
+    about = str(item.name) if file == item.path else ""
     found: set[Node] = set()
+
+    def report(code: str, message: str, advice: str) -> None:
+        problems.append(Diagnostic(file, line, code, f"{attribute}: {message}", advice, object=about))
+
     for text in names:
         node = resolver.explicit(text, item.name.schema)
         if node is None and resolver.names_broken(text, item.name.schema):
             continue
         if node is None:
-            known = [str(name) for name in resolver.objects if name != item.name]
+            advice = near_object(text, [name for name in resolver.objects if name != item.name])
             if owner := _owner(text, item.name.schema, resolver):  # so it is its change that is misspelled
                 spelled, of = owner
                 changes = resolver.objects[of].change_names
-                known = [f"{spelled}.{display((change,))}" for change in changes if change] or known
-            problems.append(
-                Diagnostic(
-                    item.path,
-                    line,
-                    "SD301",
-                    f"{attribute}: there is no {text} in this environment",
-                    near_name(text.casefold(), known)
-                    or "Name an object as schema.object, or a change as schema.object.change.",
-                    object=str(item.name),
-                )
+                known = [f"{spelled}.{display((one,))}" for one in changes if one]
+                advice = near_name(text.casefold(), known) if known else advice
+            report(
+                "SD301",
+                f"there is no {text} in this environment",
+                advice or "Name an object as schema.object, or a change as schema.object.change.",
             )
-        elif node.name == item.name and attribute != "excludeDependencies":
-            problems.append(
-                Diagnostic(
-                    item.path,
-                    line,
-                    "SD302",
-                    f"{attribute}: {text} is the object itself",
-                    "Remove it.",
-                    object=str(item.name),
-                )
-            )
-        elif (
-            resolver.objects[node.name].kind == "sink"
-            and item.kind != "sink"
-            and attribute != "excludeDependencies"
-        ):
-            problems.append(
-                Diagnostic(
-                    item.path,
-                    line,
-                    "SD303",
-                    f"{attribute}: {text} is a sink, and a {item.kind} cannot wait for it",
-                    "Sinks run after everything else. Only another sink can depend on one.",
-                    object=str(item.name),
-                )
+        elif attribute == "excludeDependencies":
+            found.add(node)
+        elif node.name == item.name:
+            report("SD302", f"{text} is the object itself", "Remove it.")
+        elif resolver.objects[node.name].kind == "sink" and item.kind != "sink":
+            report(
+                "SD303",
+                f"{text} is a sink, and a {item.kind} cannot wait for it",
+                "Sinks run after everything else. Only another sink can depend on one.",
             )
         else:
             found.add(node)

@@ -116,8 +116,11 @@ def _spread(operations: tuple[Operation, ...], reasons: dict[str, str]) -> None:
 
 
 def _lifecycle(operation: Operation, entry: ObjectDiff) -> str:
-    item = entry.new or entry.old
-    if operation.narrows and operation.index is None and item is not None and item.lifecycle == "protected":
+    """What is protected is not dropped. The file of an object that changes its kind is gone, as that of a
+    removed one is: what it said last still holds."""
+    items = (entry.old, entry.new) if entry.status == "kind" else (entry.new or entry.old,)
+    protected = any(item is not None and item.lifecycle == "protected" for item in items)
+    if operation.narrows and operation.index is None and protected:
         return f"{operation.object} is protected (lifecycle=protected): it is never dropped or narrowed"
     return ""
 

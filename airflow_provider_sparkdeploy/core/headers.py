@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from .diagnostics import Diagnostic, did_you_mean, near_name
+from .diagnostics import NOWHERE, Diagnostic, Place, did_you_mean, near_name
 
 SectionKind = Literal["METADATA", "CHANGE", "INDEX"]
 KNOWN_SECTIONS: Final = ("METADATA", "CHANGE", "INDEX")
@@ -87,10 +87,13 @@ ATTRIBUTES: Final[Mapping[str, _Attribute]] = {
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """The attributes of one header, checked; lists are trimmed tuples."""
+    """The attributes of one header, checked; lists are trimmed tuples. ``inherited`` are the places of
+    those that another header gave."""
 
     values: Mapping[str, str] = field(default_factory=dict)
     line: int = 0
+    path: str = ""
+    inherited: Mapping[str, Place] = field(default_factory=dict)
 
     def text(self, name: str) -> str | None:
         return self.values.get(name.casefold())
@@ -104,12 +107,20 @@ class Attributes:
     def on(self, name: str) -> bool:
         return self.values.get(name.casefold(), "false").casefold() == "true"
 
+    def place(self, name: str) -> Place:
+        """The file and the line where an attribute is written; neither where it is not."""
+        if name.casefold() not in self.values:
+            return NOWHERE
+        return self.inherited.get(name.casefold(), (self.path, self.line))
+
     def over(self, defaults: Attributes) -> Attributes:
-        """These attributes, with those of ``defaults`` where they are silent. The line stays that of
-        this header: that of a folder's defaults is in another file."""
+        """These attributes, with those of ``defaults`` where they are silent."""
         if not defaults.values:
             return self
-        return Attributes({**defaults.values, **self.values}, self.line)
+        inherited = {name: defaults.place(name) for name in defaults.values if name not in self.values}
+        return Attributes(
+            {**defaults.values, **self.values}, self.line, self.path, {**self.inherited, **inherited}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,7 +364,7 @@ def read_attributes(
             report("SD126", *problem)
             continue
         values[key.casefold()] = "true" if value is None else value.strip()
-    return Attributes(values, line)
+    return Attributes(values, line, path)
 
 
 def _check(attribute: _Attribute, value: str | None) -> tuple[str, str] | None:
@@ -372,7 +383,8 @@ def _check(attribute: _Attribute, value: str | None) -> tuple[str, str] | None:
         known = ", ".join(attribute.choices)
         return f"{name}={value} is not one of {known}", did_you_mean(value, attribute.choices)
     if attribute.form == "text" and not value.strip() and name != "comment":
-        return f"{name} is empty", f"Write {name}={example}, or leave it out."
+        otherwise = "" if name == "name" else ", or leave it out"
+        return f"{name} is empty", f"Write {name}={example}{otherwise}."
     return None
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from .cycles import check_cycles
-from .diagnostics import Diagnostic, near_name
+from .diagnostics import NOWHERE, Diagnostic, Place, near_name
 from .graph import Graph, build_graph, discover
-from .names import display, parse_name
-from .objects import Change, ObjectDef
+from .names import Node, display, parse_name
+from .objects import DEPENDENCY_RULES, Change, ObjectDef
 from .repository import Repository
 from .resolve import Resolver, make_resolver
 from .syntax import stumble
@@ -23,11 +23,11 @@ def lint(repository: Repository) -> tuple[Diagnostic, ...]:
     found = [*repository.problems, *graph.problems, *refused]
     resolver = make_resolver(repository)
     found += _misspelled(repository, graph)
+    found += _declared(repository, resolver)
     for item in repository.objects.values():
         for change in item.changes:
             found += _unparsed(item, change)
             found += _mistyped(item, change)
-            found += _declared(item, change, resolver)
         found += _logical_names(item, repository)
     return tuple(sorted(set(found)))
 
@@ -77,39 +77,70 @@ def _mistyped(item: ObjectDef, change: Change) -> Iterator[Diagnostic]:
             )  # fmt: skip
 
 
-def _declared(item: ObjectDef, change: Change, resolver: Resolver) -> Iterator[Diagnostic]:
-    """Declared dependencies against what the text refers to."""
-    rules = change.dependencies
-    found = {node.name for node in discover(item, change, resolver, set())} - {item.name}
-    if rules.replace is not None:
-        declared = {
-            node.name for text in rules.replace if (node := resolver.explicit(text, item.name.schema))
-        }
-        excluded = {
-            node.name for text in rules.exclude if (node := resolver.explicit(text, item.name.schema))
-        }
-        for name in sorted(declared - found):
-            yield _warning(item, rules.line, "SD220", f"dependencies names {name}, which the text does not mention",
-                           "Remove it, or keep it if the statement needs it in a way that cannot be seen.")  # fmt: skip
-        for name in sorted(found - declared - excluded):
-            yield _warning(item, rules.line, "SD221", f"the text mentions {name}, which dependencies leaves out",
-                           "Add it, or name it in excludeDependencies if the order does not matter.")  # fmt: skip
-        return
-    for text in rules.include:
-        node = resolver.explicit(text, item.name.schema)
-        if node and node.name in found and not node.change:
-            yield _warning(
-                item,
-                rules.line,
-                "SD222",
-                f"includeDependencies names {node.name}, which is found anyway",
-                "Remove it.",
-            )
-    for text in rules.exclude:
-        node = resolver.explicit(text, item.name.schema)
-        if node and node.name not in found:
-            yield _warning(item, rules.line, "SD223", f"excludeDependencies names {node.name}, which is not found in the text",
-                           "Remove it.")  # fmt: skip
+def _declared(repository: Repository, resolver: Resolver) -> Iterator[Diagnostic]:
+    """Declared dependencies against what the text refers to: what a header says, against the text of all
+    changes that it is for."""
+    headers: dict[tuple[str, Place], list[_User]] = {}
+    for item in repository.objects.values():
+        for change in item.changes:
+            rules = change.dependencies
+            for attribute in DEPENDENCY_RULES:
+                replaced = rules.replace is not None and attribute != DEPENDENCY_RULES[0]
+                if rules.place(attribute) != NOWHERE and not replaced:
+                    user = _User(item, change, resolver)
+                    headers.setdefault((attribute, rules.place(attribute)), []).append(user)
+    for (attribute, place), users in headers.items():
+        if attribute == "dependencies":
+            yield from _replaced(place, users)
+        elif attribute == "includeDependencies":
+            for node in users[0].named(users[0].rules.include):
+                if not node.change and all(node.name in user.found for user in users):
+                    yield users[0].warning(
+                        place, "SD222", f"includeDependencies names {node.name}, which is found anyway", "Remove it."
+                    )  # fmt: skip
+        else:
+            for node in users[0].named(users[0].rules.exclude):
+                if not any(node.name in user.found for user in users):
+                    yield users[0].warning(
+                        place, "SD223", f"excludeDependencies names {node.name}, which is not found in the text",
+                        "Remove it.",
+                    )  # fmt: skip
+
+
+class _User:
+    """A change whose dependencies are declared, and what its text refers to."""
+
+    def __init__(self, item: ObjectDef, change: Change, resolver: Resolver) -> None:
+        self.item, self.change, self.rules = item, change, change.dependencies
+        self.found = {node.name for node in discover(item, change, resolver, set())} - {item.name}
+        self._resolver = resolver
+
+    def named(self, texts: Iterable[str]) -> list[Node]:
+        """What the names in its header mean."""
+        schema = self.item.name.schema
+        return [node for text in texts if (node := self._resolver.explicit(text, schema))]
+
+    def warning(self, place: Place, code: str, message: str, advice: str) -> Diagnostic:
+        about = str(self.item.name) if place[0] == self.item.path else ""
+        return Diagnostic(*place, code, message, advice, severity="warning", object=about)
+
+
+def _replaced(place: Place, users: list[_User]) -> Iterator[Diagnostic]:
+    """A list that takes the place of what is found."""
+    declared = {node.name for node in users[0].named(users[0].rules.replace or ())}
+    for name in sorted(declared.difference(*(user.found for user in users))):
+        yield users[0].warning(
+            place, "SD220", f"dependencies names {name}, which the text does not mention",
+            "Remove it, or keep it if the statement needs it in a way that cannot be seen.",
+        )  # fmt: skip
+    for user in users:
+        excluded = {node.name for node in user.named(user.rules.exclude)}
+        own = place if place[0] == user.item.path else (user.item.path, user.change.line)
+        for name in sorted(user.found - declared - excluded):
+            yield user.warning(
+                own, "SD221", f"the text mentions {name}, which dependencies leaves out",
+                "Add it, or name it in excludeDependencies if the order does not matter.",
+            )  # fmt: skip
 
 
 def _logical_names(item: ObjectDef, repository: Repository) -> Iterator[Diagnostic]:

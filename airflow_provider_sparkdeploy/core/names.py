@@ -7,7 +7,9 @@ kept apart (``ObjectDef.physical``) and is what goes into SQL.
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -22,6 +24,13 @@ class ObjectName(NamedTuple):
 
     def __str__(self) -> str:
         return display(self)
+
+
+def near_object(text: str, names: Iterable[ObjectName]) -> str:
+    """A suggestion for what is no object's name, with or without its schema, if one is near."""
+    known = {spelled: str(name) for name in sorted(names) for spelled in (name.object, str(name))}
+    near = difflib.get_close_matches(text.casefold(), sorted(known), n=1, cutoff=0.6)
+    return f"Did you mean {known[near[0]]}?" if near else ""
 
 
 class Node(NamedTuple):

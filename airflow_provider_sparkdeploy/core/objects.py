@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
+from .diagnostics import NOWHERE, Place
 from .names import Node, ObjectName
 from .squash import Inner
 
@@ -60,13 +61,21 @@ class Statement(NamedTuple):
     query: int = 0
 
 
+DEPENDENCY_RULES: Final = ("dependencies", "includeDependencies", "excludeDependencies")
+
+
 class DependencyRules(NamedTuple):
-    """What headers say about dependencies; ``replace`` is None where discovery stands."""
+    """What headers say about dependencies; ``replace`` is None where discovery stands. ``places`` are
+    where the three are written: on the CHANGE, on METADATA, or for the folder."""
 
     replace: tuple[str, ...] | None = None
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    line: int = 0
+    places: tuple[Place, ...] = (NOWHERE,) * len(DEPENDENCY_RULES)
+
+    def place(self, attribute: str) -> Place:
+        """The file and the line of one of ``DEPENDENCY_RULES``."""
+        return self.places[DEPENDENCY_RULES.index(attribute)]
 
 
 class Change(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from .cron import is_schedule
@@ -19,7 +19,7 @@ from .diagnostics import Diagnostic, did_you_mean, near_name
 from .headers import Attributes, Section, read_sections
 from .lexer import Lexemes, LexError, combined_hash, lex, line_of, split, token_hash, tokens
 from .names import SESSION_CATALOG, display, object_name
-from .objects import Change, DependencyRules, Index, Kind, ObjectDef, Statement, TableDef
+from .objects import DEPENDENCY_RULES, Change, DependencyRules, Index, Kind, ObjectDef, Statement, TableDef
 from .references import find_references
 from .squash import Squashes, circles, inner
 from .statement import (
@@ -124,7 +124,7 @@ class _FileReader:
             message = f"schedule={schedule} is not a cron expression: nothing refreshes by it"
             advice = 'Write five fields, such as schedule="0 2 * * *", or @daily.'
             self.warnings.append(
-                Diagnostic(self.source.path, metadata.line, "SD140", message, advice, severity="warning")
+                Diagnostic(*metadata.place("schedule"), "SD140", message, advice, severity="warning")
             )
 
     def read(self) -> ObjectDef | None:
@@ -156,7 +156,8 @@ class _FileReader:
         definition: TableDef | None = None
         dropped = metadata.on("DROP_TABLE")
         if source.kind == "migration" or (source.kind == "table" and changes):
-            self._no_text(body_start, body_end, "CHANGE")
+            if changes:
+                self._no_text(body_start, body_end, "CHANGE")
             body = self._changes(changes, metadata)
         else:
             for section in changes:
@@ -248,7 +249,8 @@ class _FileReader:
         return found
 
     def _changes(self, sections: list[Section], metadata: Attributes) -> tuple[Change, ...]:
-        if not sections:
+        misplaced = {"SD120", "SD121"}.intersection(item.code for item in self.problems)
+        if not sections and not misplaced:  # a misspelled marker may have been one
             self.report(
                 1,
                 "SD129",
@@ -319,8 +321,7 @@ class _FileReader:
         """The name of a section, or nothing, and a problem, where it cannot be told apart."""
         name = unquoted(section.attributes.text("name") or " ").strip().casefold()
         if not name:
-            known = {(item.line, item.code) for item in self.problems}
-            if (section.line, "SD123") not in known:  # a misspelled attribute may have been it
+            if not any(item.line == section.line for item in self.problems):  # what is wrong there may be it
                 self.report(section.line, "SD133", f"{section.kind} without a name", "Add name=...")
         elif name in lines:
             self.report(
@@ -511,8 +512,8 @@ def _names(attributes: Attributes, name: str) -> tuple[str, ...]:
 
 def _only_dependencies(metadata: Attributes) -> Attributes:
     """Dependency rules on METADATA hold for every change that has none of its own."""
-    names = ("dependencies", "includedependencies", "excludedependencies")
-    return Attributes({key: value for key, value in metadata.values.items() if key in names}, metadata.line)
+    names = {name.casefold() for name in DEPENDENCY_RULES}
+    return replace(metadata, values={key: value for key, value in metadata.values.items() if key in names})
 
 
 def _rules(attributes: Attributes) -> DependencyRules:
@@ -520,5 +521,5 @@ def _rules(attributes: Attributes) -> DependencyRules:
         replace=attributes.items("dependencies"),
         include=attributes.items("includeDependencies") or (),
         exclude=attributes.items("excludeDependencies") or (),
-        line=attributes.line,
+        places=tuple(map(attributes.place, DEPENDENCY_RULES)),
     )

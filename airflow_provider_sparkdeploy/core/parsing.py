@@ -78,7 +78,7 @@ def _salts(
     defaults = around.defaults.get((file.schema, folder.rpartition("/")[2]), Attributes())
     plain = repr((
         version, settings.environment, settings.environments, folder, settings.physical_schema(file.schema),
-        sorted(defaults.values.items()),
+        sorted(defaults.values.items()), defaults.line,
     ))  # fmt: skip
     return _short(plain), _short(plain + values)
 

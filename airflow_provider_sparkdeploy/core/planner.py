@@ -309,7 +309,9 @@ def _left_out(
     redeployed = {
         fact.object
         for fact in dirty.facts("object")
-        if (entry := found.objects[fact.object]).new and not entry.new.scripted and not entry.left
+        if (new := found.objects[fact.object].new)
+        and new.kind not in ("table", "migration")
+        and not found.objects[fact.object].left
     }
     left = sorted((unfinished | redeployed) - selected - computed)
     if left:

@@ -100,10 +100,11 @@ def removed_script(old: DeployedObject, *, rollback: bool) -> ScriptDiff:
         return ScriptDiff(rollback=undone, problems=refused)
     if old.kind == "migration":
         return ScriptDiff()  # it may be deleted once it was deployed
-    message = f"{old.name} was deployed from CHANGE sections, and its file is gone from the repository"
+    message = (
+        f"{old.name} was deployed from CHANGE sections, and its file is gone or not for this environment"
+    )
     advice = "Restore the file, and add //// METADATA DROP_TABLE to it if the table is to be dropped."
-    path = f"{old.name.schema}/{old.kind}/{old.name.object}.sql"
-    return ScriptDiff(problems=(Diagnostic(path, 0, "SD401", message, advice, object=str(old.name)),))
+    return ScriptDiff(problems=(Diagnostic(old.path, 0, "SD401", message, advice, object=str(old.name)),))
 
 
 def edited(new: ObjectDef, change: Change, record: DeployedChange) -> Iterator[Diagnostic]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from .diagnostics import Diagnostic, SparkDeployError, did_you_mean
-from .names import ObjectName
+from .names import ObjectName, near_object
 from .objects import KINDS, ObjectDef
 from .state import DeployedObject
 
@@ -100,6 +100,8 @@ def _wrong(method: str, value: str) -> tuple[str, str] | None:
 def _near(universe: Universe, method: str, value: str) -> str:
     """What was probably meant, or what there is."""
     objects = universe.objects.values()
+    if method == "name" and (near := near_object(value, universe.names)):
+        return near
     known: dict[str, set[str]] = {
         "name": {str(name) for name in universe.names},
         "schema": {name.schema for name in universe.names},

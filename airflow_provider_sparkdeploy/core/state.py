@@ -85,6 +85,11 @@ class DeployedObject:
     def scripted(self) -> bool:
         return self.kind == "migration" or (self.kind == "table" and bool(self.changes))
 
+    @property
+    def path(self) -> str:
+        """Where its file was, in lower case."""
+        return f"{self.name.schema}/{self.kind}/{self.name.object}.{'csv' if self.kind == 'data' else 'sql'}"
+
 
 @value(frozen=True, slots=True)
 class PutObject:

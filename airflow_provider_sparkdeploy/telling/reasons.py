@@ -67,7 +67,9 @@ def seed_text(fact: Fact, reason: Reason, diff: Diff) -> str:
     if reason.rule == "forced":
         return "forced by --force-schema" if fact.kind == "schema" else "asked for"
     entry = diff.objects[fact.object]
-    return "removed, its file is gone" if entry.new is None else described(entry)
+    if entry.new is None and entry.old is not None:
+        return f"removed, {entry.old.path} is gone or not for this environment"
+    return described(entry)
 
 
 def cause_text(fact: Fact, cause: Cause, more: int, diff: Diff) -> str:

@@ -45,15 +45,19 @@ def test_all_reasons_are_there_each_explained_once(deployed: Shop) -> None:
         "       in schema s (see below)",
         "    in schema s",
         "       s.orders (see above)",
-        "       s.report: removed, its file is gone",
+        "       s.report: removed, s/view/report.sql is gone or not for this environment",
     ]
 
 
 def test_a_removed_object_can_be_explained(deployed: Shop) -> None:
     (deployed.root / "t/view/alone.sql").unlink()
     text = deployed.call("explain", "t.alone").stdout
-    assert "view t.alone: teardown.t.alone\n    removed, its file is gone\n" in text
+    why = "removed, t/view/alone.sql is gone or not for this environment"
+    assert f"view t.alone: teardown.t.alone\n    {why}\n" in text
     assert "-CREATE VIEW t.alone AS SELECT 1 AS one" in text
+    assert deployed.json("explain", "t.alone")["chains"] == [
+        [{"kind": "object", "name": "t.alone", "rule": "changed", "where": "t/view/alone.sql"}]
+    ]
 
 
 def test_why_a_clean_object_is_clean(deployed: Shop) -> None:

@@ -318,12 +318,12 @@ def del_broken(root: Path) -> None:
     (root / "s/view/broken.sql").unlink()
 
 
-def test_what_is_wrong_with_the_defaults_of_a_folder_is_told_with_no_line_of_its_files(root: Path) -> None:
-    """The line may move, and no file of the folder is parsed again for that."""
-    for before in ("", "-- why\n"):
+def test_what_is_wrong_with_the_defaults_of_a_folder_is_told_with_their_line(root: Path) -> None:
+    """The files of the folder are parsed again when it moves."""
+    for line, before in enumerate(("", "-- why\n"), 1):
         write(root, {"s/function/package-info.txt": f"{before}//// METADATA includeDependencies=nope\n"})
         found = build_graph(open_repository(root)).problems
-        assert [(item.file, item.line) for item in found] == [("s/function/f.sql", 0)]
+        assert [(item.file, item.line) for item in found] == [("s/function/package-info.txt", line)]
         assert found == build_graph(open_repository(root, use_cache=False)).problems
 
 

@@ -350,6 +350,19 @@ def left_behind(planned: Planned) -> str:
     return warning.message.rpartition(": ")[2]
 
 
+def test_a_dirty_table_is_not_left_behind() -> None:
+    """Nothing would be done to it, whether it is scripted or declared."""
+    files = {
+        "s/table/script.sql": "//// CHANGE name=init\nCREATE TABLE s.script (x INT)",
+        "s/table/declared.sql": "CREATE TABLE s.declared (x INT)",
+        "s/view/a.sql": "CREATE VIEW s.a AS SELECT 1 AS x",
+    }
+    planned = step(files, files | {"s/view/a.sql": "CREATE VIEW s.a AS SELECT 2 AS x"}, select=("s.a",))
+    assert ids(planned) == ["setup.s.a"]
+    assert planned.plan.dirty["objects"] == ("s.a", "s.declared", "s.script")
+    assert not planned.plan.warnings
+
+
 def test_what_a_selection_leaves_changed_is_said_though_no_rule_leads_to_it() -> None:
     script = "//// CHANGE name=init\nCREATE TABLE s.script (x INT);\n"
     data = "//// METADATA keys=x\nx\n1\n"

@@ -67,6 +67,33 @@ def test_what_spark_takes_is_no_typing_error(query: str) -> None:
     assert [item.code for item in found if item.code in ("SD210", "SD211")] == []
 
 
+@pytest.mark.parametrize(
+    ("metadata", "told"),
+    [
+        ("dependencies=x,y", []),
+        ("dependencies=x", ["SD221"]),  # the second change reads y
+        ("dependencies=x,y,z", ["SD220"]),
+        ("includeDependencies=y", []),  # it is news to the first change
+        ("excludeDependencies=y", []),
+        ("excludeDependencies=z", ["SD223"]),
+    ],
+)
+@pytest.mark.parametrize("path", ["s/table/t.sql", "s/table/package-info.txt"])
+def test_what_metadata_declares_is_held_against_all_that_it_is_for(
+    metadata: str, told: list[str], path: str
+) -> None:
+    files = {
+        **{f"s/view/{name}.sql": f"CREATE VIEW s.{name} AS SELECT 1 AS a" for name in "xyz"},
+        "s/table/t.sql": "//// CHANGE name=a\nCREATE TABLE s.t AS SELECT * FROM s.x;\n"
+        "//// CHANGE name=b\nINSERT INTO s.t SELECT * FROM s.y",
+    }
+    files[path] = f"//// METADATA {metadata}\n" + files.get(path, "")
+    found = lint(repository(files))
+    assert [item.code for item in found] == told
+    written = "s/table/t.sql:3" if told == ["SD221"] and path.endswith(".txt") else f"{path}:1"
+    assert {item.where for item in found} <= {written}
+
+
 def test_a_table_whose_name_is_computed_is_told() -> None:
     query = "SELECT * FROM IDENTIFIER(lower('S.ORDERS'))"
     found = lint(repository({**FILES, "s/view/v.sql": f"CREATE VIEW s.v AS\n{query}"}))

@@ -541,6 +541,27 @@ def test_a_catalog_comes_back_with_odd_names_and_with_what_was_looked_for() -> N
     assert decode_catalog(json.loads(json.dumps(encode_catalog(seen)))) == seen
 
 
+def test_types_in_a_catalog_from_json_may_be_spelled_in_any_way() -> None:
+    """A difference that is none would drop the table."""
+    files = {
+        "s/table/t.sql": "CREATE TABLE s.t (a INT, b DECIMAL(10, 2)) USING parquet",
+        "s/function/f.sql": "CREATE FUNCTION s.f(x BIGINT) RETURNS INT RETURN 1",
+    }
+    found = healthy(files)
+    function = {"kind": "function", "text": "1", "parameters": [{"name": "x", "type": "LONG"}]}
+    columns = [{"name": "a", "type": "INTEGER"}, {"name": "b", "type": "dec(10,2)"}]
+    objects = {
+        "s.t": {"kind": "table", "provider": "parquet", "columns": columns},
+        "s.f": {**function, "returns": "INTEGER"},
+    }
+    assert ids(plan(found, everything(found), catalog=decode_catalog({"objects": objects}))) == []
+
+
+def test_a_kind_that_there_is_not_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"s\.v is a sink, not one of table, view"):
+        decode_catalog({"objects": {"s.v": {"kind": "sink"}}})
+
+
 def test_plans_with_a_catalog_from_json_are_the_same() -> None:
     found = repository()
     state = deploy(found)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import pytest
 from sketch import healthy, listing, name, plan, repository, write
 
+from airflow_provider_sparkdeploy.core.diagnostics import SparkDeployError
 from airflow_provider_sparkdeploy.core.files import Listing
 from airflow_provider_sparkdeploy.core.repository import Repository, build_repository, open_repository
 from airflow_provider_sparkdeploy.core.settings import Settings
@@ -401,6 +402,39 @@ def test_who_names_a_broken_file_is_not_blamed_for_it() -> None:
     ]
 
 
+SCRIPT = "//// CHANGE name=a\nCREATE TABLE s.t (a INT);\n//// CHANGE name=b\nSELECT 1"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "code"),
+    [
+        ("dependencies=s.missing", "SD301"),
+        ("includeDependencies=s.t", "SD302"),
+        ("dependencies=s.k", "SD303"),
+    ],
+)
+@pytest.mark.parametrize("path", ["s/table/t.sql", "s/table/package-info.txt"])
+def test_a_wrong_dependency_is_told_once_where_it_is_written(metadata: str, code: str, path: str) -> None:
+    files = {
+        "s/table/t.sql": SCRIPT,
+        "s/table/u.sql": SCRIPT.replace("s.t", "s.u").replace("name=b", "name=b compute=small"),
+        "s/sink/k.sql": "INSERT INTO x SELECT 1",
+    }
+    files[path] = f"-- about it\n//// METADATA {metadata}\n" + files.get(path, "")
+    found = plan(repository(files)).plan
+    assert [(item.code, item.where) for item in found.errors] == [(code, f"{path}:2")]
+
+
+def test_a_default_of_a_folder_is_warned_of_once_where_it_is_written() -> None:
+    files = {
+        "s/materialized_view/a.sql": "CREATE MATERIALIZED VIEW s.a AS SELECT 1 AS x",
+        "s/materialized_view/b.sql": "//// METADATA tags=x\nCREATE MATERIALIZED VIEW s.b AS SELECT 1 AS x",
+        "s/materialized_view/package-info.txt": "\n//// METADATA schedule=never",
+    }
+    (warning,) = plan(repository(files)).plan.warnings
+    assert (warning.code, warning.where) == ("SD140", "s/materialized_view/package-info.txt:2")
+
+
 def test_an_object_is_not_suggested_to_itself() -> None:
     files = {"s/view/b.sql": "//// METADATA dependencies=s.a\nCREATE VIEW s.b AS SELECT 1 AS x"}
     (error,) = plan(repository(files)).plan.errors
@@ -424,6 +458,17 @@ def test_a_misspelled_dependency_comes_with_the_name_that_was_meant(dependency: 
         "s/view/v.sql": f"//// METADATA dependencies={dependency}\n" + VIEW,
     }
     assert [item.advice for item in plan(repository(files)).plan.errors] == [advice]
+
+
+def test_the_schema_of_what_was_meant_may_be_left_out() -> None:
+    files = {
+        "warehouse/view/orders.sql": "CREATE VIEW warehouse.orders AS SELECT 1 AS a",
+        "warehouse/view/v.sql": "//// METADATA dependencies=ordrs\nCREATE VIEW warehouse.v AS SELECT 1 AS a",
+    }
+    assert [item.advice for item in plan(repository(files)).plan.errors] == ["Did you mean warehouse.orders?"]
+    del files["warehouse/view/v.sql"]
+    with pytest.raises(SparkDeployError, match=r"Did you mean warehouse\.orders\?"):
+        plan(repository(files), select=("ordrs",))
 
 
 @pytest.mark.parametrize("dependency", ["s.t.init.1", "t.init.1"])

@@ -1,3 +1,4 @@
+-- //// METADATA compute=etl
 -- //// CHANGE name=init
 CREATE TABLE ${s}.t (a INT, b INT);
 -- //// INDEX name=by_a

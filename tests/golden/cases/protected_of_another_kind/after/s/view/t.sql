@@ -1,0 +1,1 @@
+CREATE VIEW ${s}.t AS SELECT 1 AS a

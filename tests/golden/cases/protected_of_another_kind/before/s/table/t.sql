@@ -1,0 +1,1 @@
+CREATE TABLE ${s}.t (a INT)
