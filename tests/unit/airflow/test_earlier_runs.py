@@ -371,6 +371,33 @@ def test_a_run_that_is_recorded_late_takes_no_graph_from_the_one_of_today(
     assert item.object == "a.new"
 
 
+def test_what_was_wrong_when_the_graph_was_made_is_forgotten_once_it_is_mended(
+    deploying: Deploying, runs: Runs
+) -> None:
+    """Not in the files: a script was edited after it had run, and somebody has recorded it by the command line."""
+    script = "//// CHANGE name=init\nCREATE TABLE ${a}.t (x INT);\n"
+    state = sketch.deploy(
+        Deploying("d", sketch.write(deploying.repository, {"a/table/t.sql": script})).open()
+    )
+    sketch.write(deploying.repository, {"a/table/t.sql": script.replace("x INT", "x BIGINT")})
+    keeping.write_recorded(deploying.name, keeping.Recorded(1, state))
+    shown = what_to_show(deploying).view
+    assert shown.problems
+
+    repository = deploying.open()
+    mended = keeping.Recorded(2, sketch.everything(repository))
+    planned = sketch.plan(repository, mended.state)
+    assert not planned.plan.errors
+    actual: Any = SimpleNamespace(planned=planned, recorded=mended)
+    frozen = Frozen("one", "", planned.plan.fingerprint, "default")
+    context: Any = {"run_id": "one"}
+    SparkDeployPlanOperator(deploying=deploying, task_id="plan")._keep(
+        context, repository, actual, frozen, shown
+    )
+    found = what_to_show(deploying).view
+    assert (found.problems, found.operations) == ((), ())
+
+
 def test_what_is_recorded_late_is_no_deployment(
     deploying: Deploying, runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
