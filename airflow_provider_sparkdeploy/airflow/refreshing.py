@@ -87,7 +87,7 @@ class SparkRefreshDag(DAG):
         params: Mapping[str, Any] | None = None,
         **dag_arguments: Any,
     ) -> None:
-        check(type(self).__name__, dag_arguments, (*known_to_dag(), "timezone"))
+        check(self, dag_arguments, known_to_dag())
         check_runs(dag_id, dag_arguments)
         check_zone(dag_id, timezone)
         fileloc = caller()
