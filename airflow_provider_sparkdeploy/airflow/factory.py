@@ -56,7 +56,7 @@ class SparkDeployDag(DAG):
     :param on_stale: what a run does whose graph does not hold what has to be done: ``replan``
         starts the next run itself, ``fail`` leaves that to people.
     :param retries: how often a task is tried again after a failure that may pass by itself.
-    :param retry_delay: how long to wait before the first retry; each next one waits longer.
+    :param retry_delay: how long to wait before the first retry; each next one waits longer, up to five minutes.
 
     Everything else is passed on to Airflow's ``DAG``; ``max_active_runs`` is always 1, because two
     runs of one deployment exclude each other; another value is an error.

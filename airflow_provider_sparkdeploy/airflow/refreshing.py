@@ -66,7 +66,7 @@ class SparkRefreshDag(DAG):
         anything that Airflow takes, where it should be less often, or after something else.
     :param timezone: the time zone that the schedules of the views are meant in.
     :param retries: how often a task is tried again after a failure that may pass by itself.
-    :param retry_delay: how long to wait before the first retry; each next one waits longer.
+    :param retry_delay: how long to wait before the first retry; each next one waits longer, up to five minutes.
 
     Everything else is passed on to Airflow's ``DAG``; ``max_active_runs`` is always 1; another
     value is an error.

@@ -165,3 +165,7 @@ def test_the_delays_grow_from_the_given_one_up_to_five_minutes() -> None:
     assert timedelta(seconds=20) <= second < timedelta(seconds=40)
     assert timedelta(seconds=40) <= third < timedelta(seconds=80)
     assert more[-1] == timedelta(minutes=5)
+
+
+def test_who_wants_to_wait_longer_than_five_minutes_does() -> None:
+    assert delays(timedelta(minutes=20), 2) == [timedelta(minutes=20)] * 2
