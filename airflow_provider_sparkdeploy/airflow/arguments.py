@@ -17,15 +17,14 @@ from ..core.diagnostics import did_you_mean
 _HERE = Path(__file__).parent
 
 
-def check(factory: object, given: Mapping[str, Any], known: Sequence[str]) -> None:
+def check(factory: type, given: Mapping[str, Any], known: Sequence[str]) -> None:
     """That everything that was ``given`` beyond the arguments of a factory is ``known`` to what it passes it on to."""
-    what = type(factory)
     for name in given:
         if name not in known:
-            parameters = inspect.signature(what.__init__).parameters.values()
+            parameters = inspect.signature(factory).parameters.values()
             own = [item.name for item in parameters if item.kind is item.KEYWORD_ONLY]
             near = did_you_mean(name, [*known, *own])
-            raise TypeError(f"{what.__name__} has no argument {name}. {near}".strip())
+            raise TypeError(f"{factory.__name__} has no argument {name}. {near}".strip())
 
 
 def check_runs(dag_id: str, dag_arguments: Mapping[str, Any]) -> None:

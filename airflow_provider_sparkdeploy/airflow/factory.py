@@ -77,7 +77,7 @@ class SparkDeployDag(DAG):
         params: Mapping[str, Any] | None = None,
         **dag_arguments: Any,
     ) -> None:
-        check(self, dag_arguments, known_to_dag())
+        check(SparkDeployDag, dag_arguments, known_to_dag())
         check_runs(dag_id, dag_arguments)
         super().__init__(
             dag_id,
@@ -147,7 +147,7 @@ class SparkDeployTaskGroup(TaskGroup):
             "ui_color",
             "ui_fgcolor",
         )
-        check(self, group_arguments, known)
+        check(SparkDeployTaskGroup, group_arguments, known)
         super().__init__(group_id, **group_arguments)
         dag = self.dag
         if dag.max_active_runs != 1:

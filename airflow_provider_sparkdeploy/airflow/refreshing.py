@@ -87,7 +87,7 @@ class SparkRefreshDag(DAG):
         params: Mapping[str, Any] | None = None,
         **dag_arguments: Any,
     ) -> None:
-        check(self, dag_arguments, known_to_dag())
+        check(SparkRefreshDag, dag_arguments, known_to_dag())
         check_runs(dag_id, dag_arguments)
         check_zone(dag_id, timezone)
         fileloc = caller()
