@@ -29,7 +29,7 @@ _DECISION = "decision"
 _ASKED = "asked"
 BEFORE = "before"  # the texts that were deployed until then
 _STORED = "log"
-_LONGEST = 1_000  # characters of an error
+_LONGEST = 1_000  # characters of an error; a quarter of that where it is not ASCII, of which JSON makes up to twelve each
 _LONG = (
     "before",
     "rows",
@@ -256,7 +256,8 @@ def compact(entry: Entry, operation: Operation) -> dict[str, Any]:
     """An entry without what the frozen plan has of its operation."""
     detail = {key: value for key, value in entry.detail.items() if key != "operation"}
     if "error" in detail:
-        detail["error"] = str(detail["error"])[:_LONGEST]
+        error = str(detail["error"])[:_LONGEST]
+        detail["error"] = error if error.isascii() else error[: _LONGEST // 4]
     detail |= {key: _packed(detail[key]) for key in _LONG if detail.get(key)}
     known = operation.effects if entry.type == "done" else ()
     plain = json.loads(json.dumps(detail))  # no tuples: what is stored is JSON

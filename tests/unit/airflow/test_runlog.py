@@ -70,10 +70,13 @@ def test_an_entry_is_small_and_comes_back_as_it_was(operations: dict[str, Operat
     seen = Observe(operation.object, operation.physical, WIDE)
     intent, done = _attempt(operation, FROZEN.at, before=encode_definition(WIDE))
     done = replace(done, effects=(*operation.effects, seen))
-    failed = Entry("failed", FROZEN.run, FROZEN.at, operation.id, detail={"error": "x" * 90_000})
+    failed = [
+        Entry("failed", FROZEN.run, FROZEN.at, operation.id, detail={"error": letter * 90_000})
+        for letter in ("x", "\N{CYRILLIC SMALL LETTER ZHE}", "\N{SPARKLES}", "\N{FIRE}")
+    ]
     for entry in (intent, done):
         assert expanded(compact(entry, operation), operation) == entry
-    for entry in (intent, done, failed):
+    for entry in (intent, done, *failed):
         assert len(json.dumps(compact(entry, operation))) < 4_000
 
 
