@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,15 +15,16 @@ from airflow.sdk import DAG
 from ..core.diagnostics import did_you_mean
 
 _HERE = Path(__file__).parent
-_OURS = (
-    "repository", "environment", "conn_id", "overrides", "render", "on_stale", "retries", "retry_delay",
-)  # fmt: skip
 
 
-def check(what: str, given: Mapping[str, Any], known: Sequence[str]) -> None:
+def check(factory: type, given: Mapping[str, Any], known: Sequence[str]) -> None:
+    """That everything that was ``given`` beyond the arguments of a factory is ``known`` to what it passes it on to."""
     for name in given:
         if name not in known:
-            raise TypeError(f"{what} has no argument {name}. {did_you_mean(name, [*known, *_OURS])}".strip())
+            parameters = inspect.signature(factory).parameters.values()
+            own = [item.name for item in parameters if item.kind is item.KEYWORD_ONLY]
+            near = did_you_mean(name, [*known, *own])
+            raise TypeError(f"{factory.__name__} has no argument {name}. {near}".strip())
 
 
 def check_runs(dag_id: str, dag_arguments: Mapping[str, Any]) -> None:

@@ -21,8 +21,12 @@ def deployed_object(name: str, *, environment: str = "default") -> Asset:
     :param name: the object as a file names it, ``schema.object``.
     :param environment: the environment of ``sparkdeploy.yaml`` that it is deployed to.
     """
-    schema, thing = parse_name(name) or ("", name)
-    parts = "/".join(quote(part.casefold(), safe="") for part in (environment, schema, thing))
+    known = parse_name(name) or ()
+    if len(known) != 2:
+        raise ValueError(
+            f"there is no object {name}: it is called schema.object, as the folder and the file are"
+        )
+    parts = "/".join(quote(part.casefold(), safe="") for part in (environment, *known))
     return Asset(name=f"{SCHEME}/{parts}", uri=f"{SCHEME}://{parts}")
 
 

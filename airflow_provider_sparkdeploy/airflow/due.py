@@ -7,9 +7,9 @@ together. A unit is due when the first of its members' schedules is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 
-from croniter import croniter  # type: ignore[import-untyped]
+from croniter import CroniterBadDateError, croniter  # type: ignore[import-untyped]
 
 from ..core.cron import PRESETS
 from ..core.cycles import check_cycles
@@ -74,14 +74,27 @@ def _unit(repository: Repository, unit: str, members: tuple[ObjectName, ...], af
         if not item.schedule:
             continue
         expression = PRESETS.get(item.schedule, item.schedule)
-        if croniter.is_valid(expression):
-            schedules.add(expression)
-        else:
+        where = f"{item.path}:{item.line}: the schedule of {name}"
+        if not croniter.is_valid(expression):
             problems.append(
-                f"{item.path}:{item.line}: the schedule of {name} is not a cron expression: {item.schedule}. "
+                f"{where} is not a cron expression: {item.schedule}. "
                 'Write five fields, such as "0 2 * * *", or @daily.'
             )
+        elif _comes_round(expression):
+            schedules.add(expression)
+        else:
+            problems.append(f"{where} never comes round: {item.schedule}. Leave it out, if that is meant.")
     return Unit(unit, members, after, tuple(sorted(schedules)), tuple(problems))
+
+
+def _comes_round(expression: str) -> bool:
+    """Not so for the 30th of February. Whoever asked when that is would get an error, and so would all others
+    in the same DAG."""
+    try:
+        croniter(expression, datetime.now(UTC)).get_next(datetime)
+    except CroniterBadDateError:
+        return False
+    return True
 
 
 def is_due(unit: Unit, refreshed: Mapping[ObjectName, datetime], now: datetime, zone: tzinfo) -> bool:

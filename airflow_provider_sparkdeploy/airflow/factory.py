@@ -56,7 +56,7 @@ class SparkDeployDag(DAG):
     :param on_stale: what a run does whose graph does not hold what has to be done: ``replan``
         starts the next run itself, ``fail`` leaves that to people.
     :param retries: how often a task is tried again after a failure that may pass by itself.
-    :param retry_delay: how long to wait before the first retry; each next one waits longer.
+    :param retry_delay: how long to wait before the first retry; each next one waits longer, up to five minutes.
 
     Everything else is passed on to Airflow's ``DAG``; ``max_active_runs`` is always 1, because two
     runs of one deployment exclude each other; another value is an error.
@@ -77,7 +77,7 @@ class SparkDeployDag(DAG):
         params: Mapping[str, Any] | None = None,
         **dag_arguments: Any,
     ) -> None:
-        check(type(self).__name__, dag_arguments, known_to_dag())
+        check(SparkDeployDag, dag_arguments, known_to_dag())
         check_runs(dag_id, dag_arguments)
         super().__init__(
             dag_id,
@@ -147,7 +147,7 @@ class SparkDeployTaskGroup(TaskGroup):
             "ui_color",
             "ui_fgcolor",
         )
-        check(type(self).__name__, group_arguments, known)
+        check(SparkDeployTaskGroup, group_arguments, known)
         super().__init__(group_id, **group_arguments)
         dag = self.dag
         if dag.max_active_runs != 1:

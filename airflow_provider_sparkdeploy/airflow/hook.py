@@ -44,6 +44,15 @@ class SparkDeployHook(BaseHook):
             self._sessions = self._connected()
         return self._sessions
 
+    def close(self) -> None:
+        """End the driver of these sessions, where they have one of their own. It ends with the process of a
+        task by itself; a triggerer lives on."""
+        if self._sessions is not None:
+            from ..spark.submit import SubmitSessions
+
+            if isinstance(self._sessions, SubmitSessions):
+                self._sessions.close()
+
     def _connected(self) -> Sessions:
         if self.conn_id is None:
             from ..spark.local import local_sessions

@@ -22,6 +22,7 @@ from airflow.sdk import Variable
 
 from ..core.lazy import Records
 from ..core.names import ObjectName
+from ..core.operations import shortened
 from ..core.state import DeployedObject, State, decode_object, encode_object
 from .shown import Cycle, Shown, as_many_as_fit, decode_cycle, decode_shown, encode_cycle, encode_shown
 from .units import Unit, decode_unit, encode_unit
@@ -33,6 +34,7 @@ _STATE_FORMAT = 2
 # that means something there, that takes a hundredth of the time.
 _LETTERS = b"_/"
 _PREFIX = "sparkdeploy"
+_LONGEST_NAME = 230  # of a deployment in the key of a Variable: Airflow takes 250
 _UNTIL_SEEN = 10  # seconds: a scheduler comes round to a run every second or two, and on a busy machine later
 _NO_GUESS = (
     "Without it the graph would be a guess, and could take tasks from a run. If this does not pass by itself, delete "
@@ -103,13 +105,19 @@ class Recorded:
     ends: str = ""
 
 
+def variable(what: str, name: str) -> str:
+    """The Variable that a deployment keeps something in. The ids of a DAG and of a group may be longer together
+    than the key of a Variable."""
+    return f"{_PREFIX}.{what}.{shortened(name, _LONGEST_NAME)}"
+
+
 def read_view(name: str) -> View | None:
-    data = _read(f"{_PREFIX}.view.{name}")
+    data = _read(variable("view", name))
     return None if data is None else _if_ours(lambda: decode_view(data))
 
 
 def write_view(name: str, view: View) -> None:
-    _write(f"{_PREFIX}.view.{name}", encode_view(view))
+    _write(variable("view", name), encode_view(view))
 
 
 def encode_view(view: View) -> dict[str, Any]:
@@ -152,12 +160,12 @@ def decode_view(data: Mapping[str, Any]) -> View:
 
 def read_texts(name: str) -> Mapping[str, str]:
     """The SQL of the shown operations, by id; shortened where it is long."""
-    data = _read(f"{_PREFIX}.texts.{name}")
+    data = _read(variable("texts", name))
     return _if_ours(lambda: dict(data["texts"])) or {} if data else {}
 
 
 def write_texts(name: str, texts: Mapping[str, str]) -> None:
-    _write(f"{_PREFIX}.texts.{name}", {"texts": dict(texts)})
+    _write(variable("texts", name), {"texts": dict(texts)})
 
 
 def read_recorded(name: str) -> Recorded | None:
@@ -167,7 +175,7 @@ def read_recorded(name: str) -> Recorded | None:
 def recorded_text(name: str) -> str | None:
     """The state as it is kept: whoever remembers something that followed from it asks whether it is
     still the same."""
-    return _text(f"{_PREFIX}.state.{name}")
+    return _text(variable("state", name))
 
 
 def recorded_of(text: str | None) -> Recorded | None:
@@ -202,7 +210,7 @@ def write_recorded(name: str, recorded: Recorded) -> None:
     told = {"serial": recorded.serial, "ends": recorded.ends, "looked": recorded.looked}
     data = {**told, "objects": objects, "drift": drift}
     lines = ([encode_object(item), item.at, item.run] for _, item in found)
-    _write(f"{_PREFIX}.state.{name}", data, lines, _STATE_FORMAT)
+    _write(variable("state", name), data, lines, _STATE_FORMAT)
 
 
 def until_seen() -> float:
@@ -213,7 +221,7 @@ def until_seen() -> float:
 def forget(name: str) -> None:
     """As if nothing had been kept."""
     for kept in ("view", "texts", "state"):
-        Variable.delete(f"{_PREFIX}.{kept}.{name}")
+        Variable.delete(variable(kept, name))
 
 
 def unpack(text: str | None, version: int = FORMAT) -> tuple[dict[str, Any], list[bytes]]:

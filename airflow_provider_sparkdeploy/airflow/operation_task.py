@@ -14,7 +14,7 @@ from airflow.sdk.observability.stats import Stats
 
 from ..core.operations import PHASES
 from .links import PlanPageLink, SparkUILink
-from .task import DeployTask
+from .task import HELD, DeployTask
 
 if TYPE_CHECKING:
     from airflow.sdk import Asset, Context
@@ -158,6 +158,9 @@ class SparkDeployOperator(DeployTask):
         lock = frozen.lock(sessions)
         lock.expect(frozen.seen)
         runner = Runner(sessions, entries, lock, target, frozen.run)
+        # Who had it since the plan was made is not waited for: what was planned no longer holds.
+        with self._waiting_for_the_lock(context, (HELD,)):
+            lock.acquire()
         with lock.joined():
             if entries.abandoned and not sessions.settle(session_key(entries.abandoned, operation)):
                 raise SparkDeployError(

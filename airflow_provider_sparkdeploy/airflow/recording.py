@@ -55,7 +55,8 @@ def record(
     lock = frozen.lock(sessions)
     operations = log.operations(frozen)
     with lock:
-        lock.acquire()
+        lock.expect(frozen.seen)
+        lock.acquire(late=True)
         states = task_states(deploying.dag_id, run_id)
         decided = {item.id for item in operations if states.get(deploying.task_id(item.id)) == "success"}
         entries, uncertain = _settled(

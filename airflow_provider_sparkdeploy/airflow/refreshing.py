@@ -66,7 +66,7 @@ class SparkRefreshDag(DAG):
         anything that Airflow takes, where it should be less often, or after something else.
     :param timezone: the time zone that the schedules of the views are meant in.
     :param retries: how often a task is tried again after a failure that may pass by itself.
-    :param retry_delay: how long to wait before the first retry; each next one waits longer.
+    :param retry_delay: how long to wait before the first retry; each next one waits longer, up to five minutes.
 
     Everything else is passed on to Airflow's ``DAG``; ``max_active_runs`` is always 1; another
     value is an error.
@@ -87,7 +87,7 @@ class SparkRefreshDag(DAG):
         params: Mapping[str, Any] | None = None,
         **dag_arguments: Any,
     ) -> None:
-        check(type(self).__name__, dag_arguments, (*known_to_dag(), "timezone"))
+        check(SparkRefreshDag, dag_arguments, known_to_dag())
         check_runs(dag_id, dag_arguments)
         check_zone(dag_id, timezone)
         fileloc = caller()

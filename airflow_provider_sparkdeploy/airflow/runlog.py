@@ -29,8 +29,12 @@ _DECISION = "decision"
 _ASKED = "asked"
 BEFORE = "before"  # the texts that were deployed until then
 _STORED = "log"
-_LONGEST = 1_000  # characters of an error
-_PLAIN = 500  # characters of a definition that is kept as it is; those of wide tables are packed
+_LONGEST = 1_000  # characters of an error; a quarter of that where it is not ASCII, of which JSON makes up to twelve each
+_LONG = (
+    "before",
+    "rows",
+)  # what may be long in an entry: the definition of a wide table, the passes of a fixpoint
+_PLAIN = 500  # characters of such a value that is kept as it is; longer ones are packed
 
 if TYPE_CHECKING:
     from ..spark.lock import Lock
@@ -252,9 +256,9 @@ def compact(entry: Entry, operation: Operation) -> dict[str, Any]:
     """An entry without what the frozen plan has of its operation."""
     detail = {key: value for key, value in entry.detail.items() if key != "operation"}
     if "error" in detail:
-        detail["error"] = str(detail["error"])[:_LONGEST]
-    if detail.get("before"):
-        detail["before"] = _packed(detail["before"])
+        error = str(detail["error"])[:_LONGEST]
+        detail["error"] = error if error.isascii() else error[: _LONGEST // 4]
+    detail |= {key: _packed(detail[key]) for key in _LONG if detail.get(key)}
     known = operation.effects if entry.type == "done" else ()
     plain = json.loads(json.dumps(detail))  # no tuples: what is stored is JSON
     data: dict[str, Any] = {"type": entry.type, "run": entry.run, "at": entry.at, "detail": plain}
@@ -265,9 +269,7 @@ def compact(entry: Entry, operation: Operation) -> dict[str, Any]:
 
 def expanded(data: Mapping[str, Any], operation: Operation) -> Entry:
     """The inverse of ``compact``."""
-    detail = data.get("detail", {})
-    if detail.get("before"):
-        detail = {**detail, "before": _unpacked(detail["before"])}
+    detail = opened(data.get("detail", {}))
     effects = {"effects": _unpacked(data["effects"])} if "effects" in data else {}
     entry = decode_entry({**data, **effects, "detail": detail, "operation": operation.id})
     if entry.type == "intent":
@@ -275,6 +277,11 @@ def expanded(data: Mapping[str, Any], operation: Operation) -> Entry:
     if entry.type == "done":
         return replace(entry, effects=(*operation.effects, *entry.effects))
     return entry
+
+
+def opened(detail: Mapping[str, Any]) -> dict[str, Any]:
+    """What an entry tells of its operation, with nothing packed."""
+    return {key: _unpacked(value) if key in _LONG else value for key, value in detail.items()}
 
 
 def _packed(value: Any) -> Any:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _SHORTEST, _LONGEST = timedelta(seconds=2), timedelta(minutes=1)  # pauses between two looks
 _LONGEST_FOR_LOCK = timedelta(hours=1)
-_LOCKED = ("SD801", "SD806")  # somebody has the lock, or had it a moment ago
+HELD, _HAD = "SD801", "SD806"  # somebody has the lock, or had it a moment ago
 
 
 class DeployTask(BaseOperator):
@@ -80,14 +80,16 @@ class DeployTask(BaseOperator):
         return datetime.fromisoformat(str(since))
 
     @contextmanager
-    def _waiting_for_the_lock(self, context: Context) -> Iterator[None]:
+    def _waiting_for_the_lock(
+        self, context: Context, codes: Collection[str] = (HELD, _HAD)
+    ) -> Iterator[None]:
         """Whoever has the lock of the environment is waited for."""
         from ..core.diagnostics import SparkDeployError
 
         try:
             yield
         except SparkDeployError as error:
-            if any(item.code in _LOCKED for item in error.diagnostics):
+            if any(item.code in codes for item in error.diagnostics):
                 self._come_back(context, str(error), _LONGEST_FOR_LOCK, reason="lock")
             raise
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .rendering import Showing
     from .shown import Shown
 
+_LONGEST_DELAY = timedelta(minutes=5)  # before a retry, where the first one does not wait longer
 LONGEST_LABEL = 200  # of a group, that Airflow takes
 COMMON: Mapping[str, Any] = {"weight_rule": "absolute", "retry_exponential_backoff": True}
 
@@ -188,4 +189,5 @@ def without_params(dag: DAG) -> Iterator[None]:
 
 
 def retry_settings(retries: int, retry_delay: timedelta) -> dict[str, Any]:
-    return {"retries": retries, "retry_delay": retry_delay, "max_retry_delay": timedelta(minutes=5)}
+    longest = max(_LONGEST_DELAY, retry_delay)
+    return {"retries": retries, "retry_delay": retry_delay, "max_retry_delay": longest}

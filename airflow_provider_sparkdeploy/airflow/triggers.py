@@ -9,6 +9,7 @@ rings again, which costs a run that finds nothing to do; a ring that is lost wou
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
@@ -200,8 +201,8 @@ class CatalogDriftTrigger(_Doorbell):
         from .keeping import Recorded
 
         repository = self.deploying().open()
-        sessions = SparkDeployHook(self.conn_id).sessions()
-        look = look_for_drift(repository, sessions, self._recorded or Recorded())
+        with contextlib.closing(SparkDeployHook(self.conn_id)) as hook:
+            look = look_for_drift(repository, hook.sessions(), self._recorded or Recorded())
         self._recorded = look.recorded
         if look.drift is None:
             return None, told

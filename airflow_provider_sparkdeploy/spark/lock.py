@@ -46,8 +46,8 @@ _VALUE = re.compile(rf"\b{re.escape(_KEY)}=([0-9a-f]+)\b")
 class Holder:
     """Who holds a lock, or held it last. Times are seconds since the epoch; ``log`` is the
     identity of a deploy log that one process at a time can write, empty where there is none.
-    ``before`` and ``changer`` are set by a run that only refreshes: the number of the last lock of one
-    that did more, and that run. (Older versions did not write down the run.)"""
+    ``before`` and ``changer`` are set by a run that only refreshes, or only records: the number of the last
+    lock of one that did more, and that run. (Older versions did not write down the run.)"""
 
     number: int
     run: str
@@ -151,38 +151,42 @@ class Lock:
             self._held = None
             self._stop_beating()
 
-    def acquire(self) -> None:
-        """Take the lock, or join the one that this run holds already. An error if another run does."""
+    def acquire(self, *, late: bool = False) -> None:
+        """Take the lock, or join the one that this run holds already. An error if another run does.
+
+        ``late`` takes it also where another deployment ran meanwhile, for writing down what this one did
+        before: what it has not done it must not do, now as before.
+        """
         if self._held is not None:
             return
         with self._sessions.open() as spark:
-            self._held = self._take(spark)
+            self._held = self._take(spark, late)
         self._stop.clear()
         self._beat = threading.Thread(target=self._heartbeat, name="sparkdeploy-lock", daemon=True)
         self._beat.start()
 
-    def _take(self, spark: Spark) -> Holder:
+    def _take(self, spark: Spark, late: bool) -> Holder:
         for _ in range(_TRIES):
             locks = _locks(spark, self._schema)
             newest = max(locks, key=lambda holder: holder.number, default=None)
             now = self._clock()
             self._refuse(newest)
-            if newest is not None and newest.run == self._run and newest.active(now):
-                fresh = newest.until - now > self._ttl * _FRESH  # a heartbeat comes before the rest is over
-                return newest if fresh else self._extended(spark, newest)
             number = newest.number if newest else 0
             changed = newest.changed if newest else 0
+            # This run may have had the lock before: it expired, or was released at the end of a first attempt.
             changed_by = newest.changed_by if newest else ""
-            # It may have had the lock before: it expired, or was released at the end of a first attempt.
-            mine = newest is not None and self._run in (newest.run, changed_by)
-            if self._seen is not None and changed != self._seen and not mine:
+            outdated = self._seen is not None and changed != self._seen and changed_by != self._run
+            if outdated and not late:
                 raise problem(
                     "SD806",
                     f"another deployment ran meanwhile: {newest}",
                     advice="Nothing was changed by this one. Run it again: it plans from what is there now.",
                 )
+            if newest is not None and newest.run == self._run and newest.active(now):
+                fresh = newest.until - now > self._ttl * _FRESH  # a heartbeat comes before the rest is over
+                return newest if fresh else self._extended(spark, newest)
             taken = Holder(number + 1, self._run, _who(), now, now + self._ttl, self._log)
-            if self._refreshes:
+            if self._refreshes or outdated:
                 taken = replace(taken, before=changed, changer=changed_by)
             try:
                 spark.sql(_create(self._schema, taken))

@@ -269,6 +269,35 @@ def test_a_run_goes_on_after_a_refresh_that_took_its_expired_lock(
         running.check(spark)
 
 
+def test_a_run_that_is_recorded_late_goes_on_with_nothing(
+    sessions: Sessions, spark: Spark, schema: str
+) -> None:
+    """It failed, another deployment ran, and somebody clears it, with its recording, as often as they like."""
+    early = Lock(sessions, schema, "early")
+    seen = early.look()
+    with early:
+        early.acquire()
+    with Lock(sessions, schema, "other") as other:
+        other.acquire()
+    waiting = Lock(sessions, schema, "waiting")
+    waiting.look()
+    for _ in range(2):
+        again = Lock(sessions, schema, "early")
+        again.expect(seen)
+        with pytest.raises(SparkDeployError, match="SD806"):
+            again.acquire()
+        with again:
+            again.acquire(late=True)
+            again.check(spark)
+            joining = Lock(sessions, schema, "early")
+            joining.expect(seen)
+            with pytest.raises(SparkDeployError, match="SD806"):
+                joining.acquire()
+    with waiting:  # what was only written down is no deployment
+        waiting.acquire()
+        waiting.check(spark)
+
+
 def test_a_lock_of_an_older_or_newer_version_is_read(sessions: Sessions, spark: Spark, schema: str) -> None:
     """That of a refresh did not name the last deployment: nobody can tell that it was this run."""
     with Lock(sessions, schema, "deployment") as first:

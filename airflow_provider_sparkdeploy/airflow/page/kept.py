@@ -11,7 +11,7 @@ from ...core.names import display
 from ...core.operations import PHASES, Operation
 from ...core.state import PutObject
 from ..keeping import Recorded
-from ..runlog import BEFORE
+from ..runlog import BEFORE, opened
 from ..shown import Shown, decode_cycle, decode_shown
 from .values import Kept, Log, Step
 
@@ -142,7 +142,7 @@ def log_of(values: Mapping[str, Any]) -> Log | None:
         if key.startswith("frozen."):
             encoded |= value or {}
         elif key.startswith("log."):
-            entries[key.removeprefix("log.")] = value or ()
+            entries[key.removeprefix("log.")] = [_opened(item) for item in value or ()]
     ids = tuple(frozen.get("ids", ()))
     before = values.get(BEFORE) or {}
     return Log(
@@ -159,6 +159,11 @@ def log_of(values: Mapping[str, Any]) -> Log | None:
         dry_run=frozen.get("dry_run", False),
         request=frozen.get("request", {}),
     )
+
+
+def _opened(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    detail = entry.get("detail")
+    return {**entry, "detail": opened(detail)} if detail else entry
 
 
 def _of_operation(data: Mapping[str, Any], before: str | None) -> Step:

@@ -20,7 +20,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from ..deploying import Deploying, replans_of
-from ..keeping import recorded_of, unpack
+from ..keeping import recorded_of, unpack, variable
 from .kept import drawn_plan, drawn_steps, fitting_view, groups, kept, log_of, serialized_tasks
 from .values import Kept, Log, Run, Step, Task
 
@@ -51,7 +51,7 @@ def read_deployment(session: Session, dag_id: str, group: str) -> Deployment | N
         return None
     place = Deploying(dag_id, Path(), prefix=group)
     view, texts, state = (
-        _variable(session, f"sparkdeploy.{what}.{place.name}") for what in ("view", "texts", "state")
+        _variable(session, variable(what, place.name)) for what in ("view", "texts", "state")
     )
     fitting, steps = fitting_view(
         unpack(view)[0], unpack(texts)[0], drawn_plan(tasks, group), drawn_steps(tasks, group)

@@ -13,6 +13,7 @@ from airflow.sdk.bases.xcom import BaseXCom
 from airflow.sdk.execution_time import task_runner
 from airflow.sdk.execution_time.comms import AssetEventsResult, GetAssetEventByAsset
 
+from airflow_provider_sparkdeploy.airflow.assets import deployed_object
 from airflow_provider_sparkdeploy.airflow.deploying import Deploying
 from airflow_provider_sparkdeploy.airflow.operation_task import SparkDeployOperator
 from airflow_provider_sparkdeploy.airflow.refresh_task import SparkRefreshOperator
@@ -96,3 +97,16 @@ def test_a_task_whose_worker_died_as_soon_as_it_was_done_tells_it(
 ) -> None:
     server.events = events
     assert tells(kind) == ["sparkdeploy://dev/s/v"]
+
+
+@pytest.mark.parametrize("name", ["orders", "lake.sales.orders", "sales orders", ""])
+def test_a_name_that_no_object_has_is_an_error_and_no_asset_that_never_has_news(name: str) -> None:
+    with pytest.raises(ValueError, match=r"there is no object .*schema\.object"):
+        deployed_object(name)
+
+
+def test_an_object_has_one_asset_however_it_is_spelled() -> None:
+    found = {deployed_object(name, environment="Prod").uri for name in ("Sales.Orders", "`sales`.orders")}
+    assert found == {"sparkdeploy://prod/sales/orders"}
+    assert deployed_object("a_b.c").uri != deployed_object("a.b_c").uri
+    assert deployed_object("`a/b`.c").uri == "sparkdeploy://default/a%2Fb/c"

@@ -60,12 +60,16 @@ def test_errors_of_the_files_are_raised(tmp_path: Path) -> None:
         units_of(open_repository(_write(tmp_path, **{"sparkdeploy.yaml": "{}"})))
 
 
-def test_a_schedule_that_is_none_is_told_with_its_place(tmp_path: Path) -> None:
-    text = FILES["b/materialized_view/apart.sql"].replace("@daily", "dayly")
+@pytest.mark.parametrize(
+    ("schedule", "told"), [("dayly", "is not a cron expression"), ('"0 0 30 2 *"', "never comes round")]
+)
+def test_a_schedule_that_is_none_is_told_with_its_place(tmp_path: Path, schedule: str, told: str) -> None:
+    """It would stop all refreshes: nobody can say when the 30th of February is."""
+    text = FILES["b/materialized_view/apart.sql"].replace("@daily", schedule)
     units = units_of(open_repository(_write(tmp_path, **{"b/materialized_view/apart.sql": text})))
     [found] = [unit for unit in units if unit.problems]
     assert found.schedules == ()
-    assert "b/materialized_view/apart.sql:2: the schedule of b.apart" in found.problems[0]
+    assert f"b/materialized_view/apart.sql:2: the schedule of b.apart {told}" in found.problems[0]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -368,6 +369,59 @@ def test_a_run_that_is_recorded_late_takes_no_graph_from_the_one_of_today(
     recording._show_next(deploying, "one", deploying.open(), keeping.Recorded())
     [item] = what_to_show(deploying).view.operations
     assert item.object == "a.new"
+
+
+def test_what_was_wrong_when_the_graph_was_made_is_forgotten_once_it_is_mended(
+    deploying: Deploying, runs: Runs
+) -> None:
+    """Not in the files: a script was edited after it had run, and somebody has recorded it by the command line."""
+    script = "//// CHANGE name=init\nCREATE TABLE ${a}.t (x INT);\n"
+    state = sketch.deploy(
+        Deploying("d", sketch.write(deploying.repository, {"a/table/t.sql": script})).open()
+    )
+    sketch.write(deploying.repository, {"a/table/t.sql": script.replace("x INT", "x BIGINT")})
+    keeping.write_recorded(deploying.name, keeping.Recorded(1, state))
+    shown = what_to_show(deploying).view
+    assert shown.problems
+
+    repository = deploying.open()
+    mended = keeping.Recorded(2, sketch.everything(repository))
+    planned = sketch.plan(repository, mended.state)
+    assert not planned.plan.errors
+    actual: Any = SimpleNamespace(planned=planned, recorded=mended)
+    frozen = Frozen("one", "", planned.plan.fingerprint, "default")
+    context: Any = {"run_id": "one"}
+    SparkDeployPlanOperator(deploying=deploying, task_id="plan")._keep(
+        context, repository, actual, frozen, shown
+    )
+    found = what_to_show(deploying).view
+    assert (found.problems, found.operations) == ((), ())
+
+
+def test_what_is_recorded_late_is_no_deployment(
+    deploying: Deploying, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody clears a failed task of it, and ``record``, when another has deployed since: the task must not
+    find that this run had the lock last, and go on with a plan of long ago."""
+    runs["one"] = DONE
+    taken: list[Any] = []
+
+    class Kept(Lock):
+        def expect(self, seen: int) -> None:
+            taken.append(seen)
+
+        def acquire(self, *, late: bool = False) -> None:
+            taken.append(late)
+
+    history = SimpleNamespace(batch=1, ends="")
+    monkeypatch.setattr(locks, "Lock", Kept)
+    monkeypatch.setattr(recording, "with_history", lambda *_: keeping.Recorded())
+    monkeypatch.setattr(recording, "add_to_history", lambda *_: history)
+    frozen = Frozen(deploying.run_name("one"), "", "1:old", "default", seen=7)
+    sessions: Any = SimpleNamespace(open=lambda key="": contextlib.nullcontext(None))
+    log: Any = SimpleNamespace(operations=lambda frozen: [])
+    recording.record(deploying, "one", sessions, log, frozen, tell=lambda *_: None)
+    assert taken == [7, True]
 
 
 def test_a_stale_run_that_was_asked_for_a_part_leaves_a_graph_of_all(

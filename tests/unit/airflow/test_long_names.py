@@ -144,3 +144,25 @@ def test_a_schema_of_which_no_id_has_room_is_deployed_all_the_same(tmp_path: Pat
     assert operation.id.count(".") == 1
     dag = SparkDeployDag("team", repository=deploying.repository)
     assert deploying.operations(dag.task_ids, ()) == {operation.id}
+
+
+@pytest.mark.parametrize("place", [("d" * 248, ""), ("d" * 200, "g" * 190), ("d", "g")])
+def test_what_is_kept_has_room_for_its_name(place: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the key of a Variable, of which Airflow's database has 250 letters."""
+    found: dict[str, str] = {}
+    monkeypatch.setattr(keeping.Variable, "get", lambda key, default=None: found.get(key, default))
+    monkeypatch.setattr(
+        keeping.Variable, "set", lambda key, value, description=None: found.update({key: value})
+    )
+    dag_id, group = place
+    names = [Deploying(f"{dag_id}{number}", Path("/r"), prefix=group).name for number in range(2)]
+    for name in names:
+        keeping.write_view(name, keeping.View(name))
+        keeping.write_texts(name, {"name": name})
+        keeping.write_recorded(name, keeping.Recorded(ends=name))
+    assert len(found) == 6
+    assert max(map(len, found)) <= 250
+    for name in names:
+        assert keeping.read_view(name) == keeping.View(name)
+        assert keeping.read_texts(name) == {"name": name}
+        assert keeping.read_recorded(name) == keeping.Recorded(ends=name)

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from airflow.sdk import DAG
+
+from airflow_provider_sparkdeploy import SparkDeployDag, SparkDeployTaskGroup, SparkRefreshDag
 
 SHOP = Path(__file__).parents[3] / "dags_examples" / "repository_shop"
 _PARSE = """
@@ -140,3 +145,31 @@ def test_an_unknown_argument_or_value_is_an_error_with_a_suggestion(
     text = f"from airflow_provider_sparkdeploy import SparkDeployDag\nSparkDeployDag('d', repository='r', {arguments})"
     done = parse(text, tmp_path)
     assert told in done.stderr
+
+
+class OfATeam(SparkDeployDag):
+    """What somebody has derived, to give every DAG the same owner."""
+
+    def __init__(self, dag_id: str, **arguments: Any) -> None:
+        super().__init__(dag_id, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("factory", "argument", "told"),
+    [
+        (OfATeam, "retry_dealy", " Did you mean retry_delay?"),
+        (SparkDeployDag, "retry_dealy", " Did you mean retry_delay?"),
+        (SparkDeployTaskGroup, "on_stael", " Did you mean on_stale?"),
+        (SparkDeployTaskGroup, "schedule", ""),
+        (SparkRefreshDag, "timezon", " Did you mean timezone?"),
+        (SparkRefreshDag, "on_stale", ""),  # there is nothing that could be stale
+        (SparkRefreshDag, "render", ""),
+    ],
+)
+def test_what_is_suggested_is_an_argument_of_the_same_factory(
+    factory: Callable[..., object], argument: str, told: str
+) -> None:
+    with pytest.raises(TypeError) as error, DAG("d", schedule=None, max_active_runs=1):
+        factory("f", repository="/r", **{argument: 1})
+    suggested = str(error.value).partition(f" has no argument {argument}.")[2]
+    assert suggested.partition(" Known:")[0] == told

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import sketch
 from airflow.models.taskinstance import TaskInstance
 from airflow.sdk import DAG
 from airflow.sdk.definitions.retry_policy import RetryAction
+from airflow.sdk.exceptions import AirflowRescheduleException
 from airflow.serialization.serialized_objects import DagSerialization
 
 from airflow_provider_sparkdeploy.airflow.deploying import Deploying
+from airflow_provider_sparkdeploy.airflow.operation_task import SparkDeployOperator
 from airflow_provider_sparkdeploy.airflow.retrying import DeployRetryPolicy
+from airflow_provider_sparkdeploy.airflow.runlog import Frozen, RunLog
 from airflow_provider_sparkdeploy.airflow.tasks import retry_settings, single_task
 from airflow_provider_sparkdeploy.core.diagnostics import Diagnostic, SparkDeployError, problem
 from airflow_provider_sparkdeploy.core.repository import open_repository
-from airflow_provider_sparkdeploy.spark.failure import SparkFailure, translate
+from airflow_provider_sparkdeploy.spark.failure import HalfDone, SparkFailure, translate
 from airflow_provider_sparkdeploy.spark.resume import uncertain
 
 TASKS = ("plan", "setup.a.t", "record")
@@ -68,6 +73,34 @@ def test_a_session_that_the_server_forgot_is_tried_again() -> None:
     assert is_retried(translate(gone, "sc://h"))
 
 
+def test_what_was_done_by_half_is_finished() -> None:
+    """Some views of a cycle are swapped, and then the connection broke, or the lock was lost."""
+    assert is_retried(HalfDone("1 of 2 materialized views are swapped"))
+
+
+@pytest.mark.parametrize(("code", "waits"), [("SD801", True), ("SD806", False)])
+def test_an_operation_that_was_cleared_waits_for_the_lock(
+    monkeypatch: pytest.MonkeyPatch, code: str, waits: bool
+) -> None:
+    """Which a refresh has, say. When another has deployed there is nothing to wait for."""
+
+    def acquire() -> None:
+        raise problem(code, "the lock is another's")
+
+    found = sketch.plan(sketch.healthy({"a/view/v.sql": "CREATE VIEW a.v AS SELECT 1 AS x;\n"}))
+    operation = sketch.operation(found, "setup.a.v")
+    monkeypatch.setattr(Frozen, "sessions", lambda frozen: None)
+    lock = SimpleNamespace(expect=lambda seen: None, acquire=acquire)
+    monkeypatch.setattr(Frozen, "lock", lambda frozen, sessions: lock)
+    monkeypatch.setattr(RunLog, "entries", lambda log, operation: [])
+    deploying = Deploying("d", Path("/nowhere"))
+    task = SparkDeployOperator(deploying=deploying, operation=operation.id, task_id=operation.id)
+    instance = SimpleNamespace(get_first_reschedule_date=lambda context: None)
+    context: Any = {"run_id": "r", "ti": instance}
+    with pytest.raises(AirflowRescheduleException if waits else SparkDeployError):
+        task._operate(context, RunLog(deploying, "r"), Frozen("d/r", "", "f", "dev"), operation)
+
+
 def test_what_nobody_can_tell_is_not_tried_again() -> None:
     """A retry would do it twice, or not at all: a person decides."""
     operation = sketch.operation(
@@ -85,8 +118,8 @@ def test_a_repository_that_cannot_be_read_is_not_tried_again(tmp_path: Path) -> 
     assert not is_retried(SparkDeployError(found.problems))
 
 
-@pytest.mark.parametrize("code", ["SD603", "SD704"])
-def test_a_full_disk_and_a_server_that_does_not_start_may_pass(code: str) -> None:
+@pytest.mark.parametrize("code", ["SD603", "SD704", "SD802"])
+def test_a_full_disk_a_server_that_does_not_start_and_an_expired_lock_may_pass(code: str) -> None:
     assert is_retried(problem(code, "for now"))
     for_good = Diagnostic("", 0, "SD810", "for good")
     assert is_retried(SparkDeployError([Diagnostic("", 0, code, "for now"), for_good]))
@@ -132,3 +165,7 @@ def test_the_delays_grow_from_the_given_one_up_to_five_minutes() -> None:
     assert timedelta(seconds=20) <= second < timedelta(seconds=40)
     assert timedelta(seconds=40) <= third < timedelta(seconds=80)
     assert more[-1] == timedelta(minutes=5)
+
+
+def test_who_wants_to_wait_longer_than_five_minutes_does() -> None:
+    assert delays(timedelta(minutes=20), 2) == [timedelta(minutes=20)] * 2

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sketch import healthy, plan
 
+from airflow_provider_sparkdeploy.airflow.page.kept import log_of
 from airflow_provider_sparkdeploy.airflow.runlog import Frozen, OperationLog, RunLog, compact, expanded
 from airflow_provider_sparkdeploy.core.codec import encode_operation
 from airflow_provider_sparkdeploy.core.deploylog import Entry
@@ -69,11 +70,31 @@ def test_an_entry_is_small_and_comes_back_as_it_was(operations: dict[str, Operat
     seen = Observe(operation.object, operation.physical, WIDE)
     intent, done = _attempt(operation, FROZEN.at, before=encode_definition(WIDE))
     done = replace(done, effects=(*operation.effects, seen))
-    failed = Entry("failed", FROZEN.run, FROZEN.at, operation.id, detail={"error": "x" * 90_000})
+    failed = [
+        Entry("failed", FROZEN.run, FROZEN.at, operation.id, detail={"error": letter * 90_000})
+        for letter in ("x", "\N{CYRILLIC SMALL LETTER ZHE}", "\N{SPARKLES}", "\N{FIRE}")
+    ]
     for entry in (intent, done):
         assert expanded(compact(entry, operation), operation) == entry
-    for entry in (intent, done, failed):
+    for entry in (intent, done, *failed):
         assert len(json.dumps(compact(entry, operation))) < 4_000
+
+
+def test_the_passes_of_a_long_fixpoint_fit_into_an_entry_and_the_page_shows_them(
+    operations: dict[str, Operation],
+) -> None:
+    operation, log = operations["setup.s.v"], NoXComs()
+    rows = [{"analytics.bundle_contains": 5_000 - n * n, "analytics.bundle_reaches": n} for n in range(70)]
+    told = {"iterations": 70, "rows": tuple(rows), "converged": True}
+    done = Entry("done", FROZEN.run, FROZEN.at, operation.id, operation.effects, told)
+    log.freeze(replace(FROZEN, ids=(operation.id,)), [operation])
+    [kept] = log.write(operation, [done])
+    assert len(json.dumps(kept)) < 4_000
+    [entry] = log.entries(operation)
+    assert entry.detail == {**told, "rows": rows}
+    found = log_of(log.values)
+    assert found is not None
+    assert found.entries[operation.id][0]["detail"]["rows"] == rows
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,16 @@ from typing import Any
 import pytest
 from airflow.sdk import AssetWatcher
 
-from airflow_provider_sparkdeploy.airflow import keeping, triggers
+from airflow_provider_sparkdeploy.airflow import drifting, keeping, triggers
+from airflow_provider_sparkdeploy.airflow.drifting import Look
+from airflow_provider_sparkdeploy.airflow.hook import SparkDeployHook
 from airflow_provider_sparkdeploy.airflow.keeping import View
 from airflow_provider_sparkdeploy.airflow.sensors import RepositoryChangeSensor
 from airflow_provider_sparkdeploy.airflow.shown import Shown
 from airflow_provider_sparkdeploy.airflow.triggers import CatalogDriftTrigger, RepositoryChangeTrigger
 from airflow_provider_sparkdeploy.core.fingerprint import repository_fingerprint
+from airflow_provider_sparkdeploy.spark.failure import SparkFailure
+from airflow_provider_sparkdeploy.spark.submit import SubmitSessions
 
 FAST = 0.01
 
@@ -196,10 +200,6 @@ def test_several_assets_of_one_trigger_have_no_memory_and_do_no_harm(repository:
 
 
 def test_drift_rings_for_what_is_new_in_it(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from airflow_provider_sparkdeploy.airflow import drifting
-    from airflow_provider_sparkdeploy.airflow.drifting import Look
-    from airflow_provider_sparkdeploy.airflow.hook import SparkDeployHook
-
     monkeypatch.setattr(SparkDeployHook, "sessions", lambda hook: None)  # else a Spark is started for nobody
     looks: list[Any] = [
         {}, {"a.v": "missing"}, {"a.v": "missing"}, None, {"a.v": "missing", "a.w": "text"},
@@ -216,6 +216,31 @@ def test_drift_rings_for_what_is_new_in_it(repository: Path, monkeypatch: pytest
         None, {"a.v": "missing"}, None, None, {"a.v": "missing", "a.w": "text"},
         None, {"a.w": "comment"}, None, {"a.w": "comment"},
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("well", [True, False])
+def test_a_look_leaves_no_driver_behind(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, well: bool
+) -> None:
+    """With a connection of type ``spark`` each look starts one, and the triggerer never ends."""
+    opened: list[SubmitSessions] = []
+
+    def look(repository: object, sessions: SubmitSessions, recorded: object) -> Look:
+        opened.append(sessions)
+        if not well:
+            raise SparkFailure("away", transient=True)
+        return Look({})
+
+    monkeypatch.setattr(SparkDeployHook, "_connected", lambda hook: SubmitSessions(command=["true"]))
+    monkeypatch.setattr(drifting, "look_for_drift", look)
+    trigger = CatalogDriftTrigger(repository=repository, conn_id="spark")
+    for _ in range(2):
+        with contextlib.nullcontext() if well else pytest.raises(SparkFailure):
+            trigger.news(None)
+    assert len(set(map(id, opened))) == 2
+    for sessions in opened:
+        with pytest.raises(SparkFailure, match="closed"):
+            sessions.ask({})
 
 
 def test_they_are_written_as_plain_values(repository: Path) -> None:
