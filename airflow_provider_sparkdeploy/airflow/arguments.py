@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import logging
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from airflow.sdk import DAG
@@ -15,16 +16,33 @@ from airflow.sdk import DAG
 from ..core.diagnostics import did_you_mean
 
 _HERE = Path(__file__).parent
+P = ParamSpec("P")
 
 
-def check(factory: type, given: Mapping[str, Any], known: Sequence[str]) -> None:
-    """That everything that was ``given`` beyond the arguments of a factory is ``known`` to what it passes it on to."""
-    for name in given:
-        if name not in known:
-            parameters = inspect.signature(factory).parameters.values()
-            own = [item.name for item in parameters if item.kind is item.KEYWORD_ONLY]
-            near = did_you_mean(name, [*known, *own])
-            raise TypeError(f"{factory.__name__} has no argument {name}. {near}".strip())
+def checked(
+    known_beyond: Callable[[], Collection[str]],
+) -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """Of the constructor of a factory: what neither it knows nor what it passes the rest on to is an error with a
+    suggestion. That is looked at first, because Python only says which argument is missing then."""
+
+    def wrap(constructor: Callable[P, None]) -> Callable[P, None]:
+        parameters = inspect.signature(constructor).parameters.values()
+        own = {item.name for item in parameters if item.kind is not item.VAR_KEYWORD} - {"self"}
+
+        @functools.wraps(constructor)
+        def construct(*args: P.args, **kwargs: P.kwargs) -> None:
+            known = own.union(known_beyond())
+            for name in kwargs:
+                if name not in known:
+                    factory = constructor.__qualname__.partition(".")[0]
+                    raise TypeError(
+                        f"{factory} has no argument {name}. {did_you_mean(name, sorted(known))}".strip()
+                    )
+            constructor(*args, **kwargs)
+
+        return construct
+
+    return wrap
 
 
 def check_runs(dag_id: str, dag_arguments: Mapping[str, Any]) -> None:
@@ -36,10 +54,23 @@ def check_runs(dag_id: str, dag_arguments: Mapping[str, Any]) -> None:
         )
 
 
-def known_to_dag() -> tuple[str, ...]:
+def known_to_dag() -> Collection[str]:
     import attrs
 
-    return tuple(field.alias or field.name for field in attrs.fields(DAG) if field.init)
+    return [field.alias or field.name for field in attrs.fields(DAG) if field.init]
+
+
+def known_to_group() -> Collection[str]:
+    return (
+        "dag",
+        "default_args",
+        "doc_md",
+        "group_display_name",
+        "parent_group",
+        "tooltip",
+        "ui_color",
+        "ui_fgcolor",
+    )
 
 
 def check_zone(dag_id: str, timezone: str) -> None:

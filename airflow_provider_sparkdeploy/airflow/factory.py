@@ -10,7 +10,7 @@ from typing import Any
 from airflow.sdk import DAG, Param, TaskGroup, get_parsing_context
 
 from ..core.collecting import without_collector
-from .arguments import caller, check, check_runs, folder, known_to_dag, pairs, tell
+from .arguments import caller, check_runs, checked, folder, known_to_dag, known_to_group, pairs, tell
 from .deploying import Deploying, OnStale, Render
 from .tasks import (
     all_tasks,
@@ -62,6 +62,7 @@ class SparkDeployDag(DAG):
     runs of one deployment exclude each other; another value is an error.
     """
 
+    @checked(known_to_dag)
     def __init__(
         self,
         dag_id: str,
@@ -77,7 +78,6 @@ class SparkDeployDag(DAG):
         params: Mapping[str, Any] | None = None,
         **dag_arguments: Any,
     ) -> None:
-        check(SparkDeployDag, dag_arguments, known_to_dag())
         check_runs(dag_id, dag_arguments)
         super().__init__(
             dag_id,
@@ -123,6 +123,7 @@ class SparkDeployTaskGroup(TaskGroup):
     The other arguments are those of ``SparkDeployDag``.
     """
 
+    @checked(known_to_group)
     def __init__(
         self,
         group_id: str,
@@ -137,17 +138,6 @@ class SparkDeployTaskGroup(TaskGroup):
         retry_delay: timedelta = timedelta(seconds=10),
         **group_arguments: Any,
     ) -> None:
-        known = (
-            "dag",
-            "default_args",
-            "doc_md",
-            "group_display_name",
-            "parent_group",
-            "tooltip",
-            "ui_color",
-            "ui_fgcolor",
-        )
-        check(SparkDeployTaskGroup, group_arguments, known)
         super().__init__(group_id, **group_arguments)
         dag = self.dag
         if dag.max_active_runs != 1:

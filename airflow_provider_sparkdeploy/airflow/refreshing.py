@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, MultipleCronTriggerTimetable, Param, TaskGroup, get_parsing_context
 
-from .arguments import caller, check, check_runs, check_zone, folder, known_to_dag, pairs, tell
+from .arguments import caller, check_runs, check_zone, checked, folder, known_to_dag, pairs, tell
 from .deploying import Deploying
 from .keeping import View
 from .refresh_task import SparkRefreshOperator
@@ -72,6 +72,7 @@ class SparkRefreshDag(DAG):
     value is an error.
     """
 
+    @checked(known_to_dag)
     def __init__(
         self,
         dag_id: str,
@@ -87,7 +88,6 @@ class SparkRefreshDag(DAG):
         params: Mapping[str, Any] | None = None,
         **dag_arguments: Any,
     ) -> None:
-        check(SparkRefreshDag, dag_arguments, known_to_dag())
         check_runs(dag_id, dag_arguments)
         check_zone(dag_id, timezone)
         fileloc = caller()

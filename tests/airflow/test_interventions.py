@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import urllib.parse
 
-from deployments import FILES, ORDERS, REPORT, Deployed, slow
+from deployments import FILES, ORDERS, REPORT, TOTALS, Deployed, slow
 
 DROPPED = {
     "app/table/orders.sql": "//// METADATA DROP_TABLE\n" + ORDERS,
@@ -190,6 +190,23 @@ def test_clearing_the_run_of_an_older_text_says_that_there_is_a_newer_one(deploy
     deployed.tasks("setup.app.report")
     deployed.deploy()
     deployed.assert_settled()
+
+
+def test_a_run_after_which_another_has_deployed_goes_on_with_nothing(deployed: Deployed) -> None:
+    """However often it is cleared, with its recording: its text would run now, and is not that of the file."""
+    deployed.write({**FILES, "app/view/totals.sql": TOTALS.replace("${app}.orders", "${app}.outside")})
+    deployed.add_dag(render="all")
+    run = deployed.fails()
+    deployed.write({"app/view/totals.sql": TOTALS})
+    deployed.deploy()
+    deployed.sql("CREATE TABLE {app}.outside USING parquet AS SELECT 7 AS amount")
+    for attempt in (2, 3):
+        deployed.airflow.clear(deployed.dag_id, run, only_failed=True)
+        assert deployed.ended(run) == "failed"
+        assert "SD806" in deployed.log(run, "setup.app.totals", attempt)
+        assert deployed.sql("SELECT * FROM {app}.report") == [(60,)]
+    assert deployed.left() == []
+    assert deployed.holder() == ""
 
 
 def test_clearing_tasks_of_an_earlier_run_takes_nothing_from_the_one_of_today(deployed: Deployed) -> None:

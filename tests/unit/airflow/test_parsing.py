@@ -173,3 +173,14 @@ def test_what_is_suggested_is_an_argument_of_the_same_factory(
         factory("f", repository="/r", **{argument: 1})
     suggested = str(error.value).partition(f" has no argument {argument}.")[2]
     assert suggested.partition(" Known:")[0] == told
+
+
+@pytest.mark.parametrize("factory", [OfATeam, SparkDeployDag, SparkDeployTaskGroup, SparkRefreshDag])
+def test_a_misspelled_argument_is_told_even_where_it_was_the_one_that_is_needed(
+    factory: Callable[..., object],
+) -> None:
+    with (
+        pytest.raises(TypeError, match=r"has no argument repositry\. Did you mean repository\?"),
+        DAG("d", schedule=None, max_active_runs=1),
+    ):
+        factory("f", repositry="/r")
