@@ -16,9 +16,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from airflow.sdk.bases.xcom import BaseXCom
+from airflow.sdk.exceptions import AirflowNotFoundException
 
 from ..core.codec import decode_operation, encode_operation
 from ..core.deploylog import Entry, LogContent, decode_entry
+from ..core.diagnostics import problem
 from ..core.operations import Operation
 from ..core.state import Effect, decode_effect, encode_effect
 from .deploying import Deploying
@@ -33,7 +35,7 @@ _LONGEST = 1_000  # characters of an error; a quarter of that where it is not AS
 _LONG = (
     "before",
     "rows",
-)  # what may be long in an entry: the definition of a wide table, the passes of a fixpoint
+)  # may be long in an entry: the definition of a wide table, the passes of a fixpoint
 _PLAIN = 500  # characters of such a value that is kept as it is; longer ones are packed
 
 if TYPE_CHECKING:
@@ -78,7 +80,15 @@ class Frozen:
         """Those of the Spark that it is for."""
         from .hook import SparkDeployHook
 
-        return SparkDeployHook(self.conn_id).sessions()
+        try:
+            return SparkDeployHook(self.conn_id).sessions()
+        except AirflowNotFoundException:
+            raise problem(
+                "SD710",
+                f"{self.run} was planned through the connection {self.conn_id}, which is no longer there",
+                advice="Define it again. Where the Spark that it led to is gone for good: delete the Variable "
+                "sparkdeploy.view.* of this deployment, and start a new run.",
+            ) from None
 
     def lock(self, sessions: Sessions) -> Lock:
         """The lock of this run."""

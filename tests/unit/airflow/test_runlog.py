@@ -13,6 +13,7 @@ from airflow_provider_sparkdeploy.airflow.page.kept import log_of
 from airflow_provider_sparkdeploy.airflow.runlog import Frozen, OperationLog, RunLog, compact, expanded
 from airflow_provider_sparkdeploy.core.codec import encode_operation
 from airflow_provider_sparkdeploy.core.deploylog import Entry
+from airflow_provider_sparkdeploy.core.diagnostics import SparkDeployError
 from airflow_provider_sparkdeploy.core.objects import Column, TableDef
 from airflow_provider_sparkdeploy.core.operations import Operation
 from airflow_provider_sparkdeploy.core.state import Observe, encode_definition
@@ -141,3 +142,11 @@ def test_a_decision_is_about_one_plan() -> None:
     assert not log.asked(again)
     assert log.decision(FROZEN)["approved"]
     assert log.decision(again) == {}
+
+
+def test_a_run_whose_connection_is_gone_says_so() -> None:
+    """The DAG file may name another one by now: that one is not missing."""
+    with pytest.raises(
+        SparkDeployError, match=r"SD710 dag/run was planned through the connection gone, which"
+    ):
+        replace(FROZEN, conn_id="gone").sessions()
