@@ -526,7 +526,7 @@ def test_what_was_planned_and_did_not_run_is_never_green(deployed: Deployed) -> 
     view = "CREATE VIEW ${{app}}.{0} AS SELECT nap FROM ${{app}}.nap;\n"
     deployed.write(
         {
-            "app/table/nap.sql": slow("nap", 15),
+            "app/table/nap.sql": slow("nap", 40),
             **{f"app/view/{name}.sql": view.format(name) for name in ("kept", "passed", "removed")},
         }
     )
