@@ -40,7 +40,7 @@ Key = bytes
 Packed = tuple[Any, ...]
 
 _MAGIC = b"sdpackB\n"
-_MAX_SEGMENTS = 32
+_MAX_SEGMENTS = 8
 _SPARE = 1 << 20  # bytes
 MEMO = b"memo"  # so begin the keys of everything but files
 
