@@ -32,10 +32,7 @@ _ASKED = "asked"
 BEFORE = "before"  # the texts that were deployed until then
 _STORED = "log"
 _LONGEST = 1_000  # characters of an error; a quarter of that where it is not ASCII, of which JSON makes up to twelve each
-_LONG = (
-    "before",
-    "rows",
-)  # may be long in an entry: the definition of a wide table, the passes of a fixpoint
+_LONG = ("before", "rows")  # of an entry: the definition of a wide table, the passes of a fixpoint
 _PLAIN = 500  # characters of such a value that is kept as it is; longer ones are packed
 
 if TYPE_CHECKING:

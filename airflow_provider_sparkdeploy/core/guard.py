@@ -15,6 +15,7 @@ from .dirty import Facts
 from .graph import Graph
 from .lexer import lex
 from .names import Node, ObjectName
+from .objects import columns_beyond
 from .operations import Blocked, Operation
 from .settings import Settings
 from .state import subject
@@ -192,12 +193,10 @@ def _undeployed(entry: ObjectDiff, node: Node) -> bool:
 
 def _undeployed_columns(entry: ObjectDiff) -> set[str]:
     """The columns that a table declares, and that the deployed one does not have yet."""
-    before = entry.old.definition if entry.old else None
-    after = entry.new.definition if entry.new else None
-    if entry.left or not entry.changed or before is None or after is None:
+    if entry.left or not entry.changed:
         return set()
-    deployed = {column.name.casefold() for column in before.columns}
-    return {column.name.casefold() for column in after.columns} - deployed
+    before = entry.old.definition if entry.old else None
+    return columns_beyond(entry.new.definition if entry.new else None, before)
 
 
 def _named(operation: Operation, columns: set[str]) -> str:

@@ -6,7 +6,7 @@ from .diagnostics import Diagnostic
 from .diff import Diff, ObjectDiff
 from .lexer import lex
 from .names import ObjectName
-from .objects import ObjectDef, Statement
+from .objects import ObjectDef, Statement, columns_beyond
 from .operations import Operation
 from .records import drops_table
 from .repository import Repository
@@ -151,12 +151,7 @@ def _torn_down(
             after = next(item.after for item in entry.alterations if item.sql == operation.sql)
             assert entry.old is not None
             assert entry.old.definition is not None
-            kept = {column.name.casefold() for column in after.columns}
-            columns.setdefault(operation.object, set()).update(
-                column.name.casefold()
-                for column in entry.old.definition.columns
-                if column.name.casefold() not in kept
-            )
+            columns.setdefault(operation.object, set()).update(columns_beyond(entry.old.definition, after))
     for name in dropped & created:  # made anew, and perhaps with fewer columns
         if lost := _lost(diff.objects[name]):
             columns.setdefault(name, set()).update(lost)
@@ -171,11 +166,7 @@ def _torn_down(
 def _lost(entry: ObjectDiff) -> set[str]:
     """The columns that are not there any more once what is dropped is created again."""
     before = entry.old.definition if entry.old else None
-    after = entry.new.definition if entry.new else None
-    if before is None or after is None:
-        return set()
-    kept = {column.name.casefold() for column in after.columns}
-    return {column.name.casefold() for column in before.columns} - kept
+    return columns_beyond(before, entry.new.definition if entry.new else None)
 
 
 def _with_removed(repository: Repository, diff: Diff) -> Resolver:

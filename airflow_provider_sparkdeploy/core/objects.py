@@ -127,6 +127,15 @@ class TableDef:
     comment: str = ""
 
 
+def columns_beyond(one: TableDef | None, other: TableDef | None) -> set[str]:
+    """The names of columns that one definition has and another has not, in lower case; none where either is not known."""
+    if one is None or other is None:
+        return set()
+    return {column.name.casefold() for column in one.columns} - {
+        column.name.casefold() for column in other.columns
+    }
+
+
 class Outlines(NamedTuple):
     """What every plan looks at of every object, one field of all of them after the other: of 10,000 objects
     that is read without a step for each. The rest is read when somebody asks for the object. ``plain`` are
